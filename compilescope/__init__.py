@@ -1,0 +1,31 @@
+"""CompileScope: see why torch.compile does not help, and what to fix first.
+
+Nothing heavy is imported here: the names below load their room when first used (PEP 562).
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "profile": "compilescope.notebook",
+}
+
+__all__ = ["__version__", "profile"]
+
+if TYPE_CHECKING:
+    from compilescope.notebook import profile as profile
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'compilescope' has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,5 @@
+"""``python -m compilescope`` is the command."""
+
+from compilescope.cli import main
+
+main()
