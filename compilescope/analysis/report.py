@@ -1,0 +1,316 @@
+"""The one report object: what `summary --format json` prints and every other view draws.
+
+Names and meanings are a contract with tools that read the JSON. Unknown is ``None``, never 0, and every
+``None`` of a fact has an entry in some ``missing`` list. File names are relative to the working directory
+of the run where they lie below it, else absolute; lines are lines of user code, never torch's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A fact that could not be captured, and why."""
+
+    fact: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Something in the recording that could not be read. ``where`` is file:offset."""
+
+    kind: str
+    where: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingInfo:
+    path: str
+    command: list[str]
+    exit_status: int | None  # as the shell sees it: 0..255, 128+n for signal n; None when unknown
+    started: str | None  # ISO 8601, UTC
+    wall_s: float | None  # the whole program, by the parent's clock (else first to last record)
+    complete: bool  # every process closed its recording
+    counts_as_of: str | None  # ISO 8601, UTC: the time of the last counter snapshot
+    ended: str | None = None  # "exited 0", "killed by SIGKILL", "still running", ...
+    size_bytes: int | None = None
+    name: str = ""  # script, module or "-c" as a person would call the program
+    git_revision: str | None = None
+    git_dirty: bool | None = None
+    versions: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessInfo:
+    id: str
+    pid: int | None
+    rank: int | None
+    world_size: int | None
+    torch: str | None
+    python: str | None
+    device: str | None
+    missing: list[Missing] = field(default_factory=list)
+    damage: list[Damage] = field(default_factory=list)
+    argv: list[str] = field(default_factory=list)
+    ended: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    frames: int
+    compiles: int
+    graphs: int
+    graph_break_sites: int
+    graph_break_events: int
+    recompiles: int
+    limit_hits: int
+    failures: int
+    compile_wall_s: float | None
+    compiled_calls: int | None
+    eager_calls: int | None
+    processes: int = 1
+    blocked_by_limit: int = 0  # compiles refused by the recompile limit
+    skipped_frames: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GraphBreak:
+    """One distinct site (file, line). ``events`` counts torch's records, ``runtime_hits`` executions."""
+
+    file: str
+    line: int
+    function: str
+    code: str | None
+    causes: list[str]
+    gb_types: list[str]
+    gb_ids: list[str]
+    reason: str
+    hint: str | None
+    events: int
+    runtime_hits: int | None
+    resume: list[str]
+    call_path: list[str]
+    compile_ids: list[str]
+    process: str
+    library: bool = False  # the line is torch's or an installed package's, not the user's
+    runtime_hits_basis: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GuardChange:
+    """One guarded source that differed from the newest entry when a recompile was decided."""
+
+    source: str
+    old: Any
+    new: Any
+    kind: str = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Recompile:
+    """One distinct cause: (frame code, guarded source, kind). Values are scalars or short text."""
+
+    function: str
+    file: str
+    line: int
+    kind: str
+    holder: str | None
+    value_type: str | None
+    source: str
+    changes: list[tuple[Any, Any]]
+    count: int  # recompiles that produced code in which this cause changed
+    blocked_by_limit: int  # refused compiles in which this cause changed
+    also_failed: list[GuardChange]
+    caused_by: str | None  # "file.py:14" of the graph break that made this guard, if any
+    benign: bool
+    wasted_compile_s: float | None
+    compile_ids: list[str]
+    called_from: str | None
+    process: str
+    code: str | None = None  # the source line that created the guard
+    named_by_torch: int = 0  # how often torch's own message named this cause first
+    blocked_changes: list[tuple[Any, Any]] = field(default_factory=list)
+    thread: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LimitHit:
+    function: str
+    file: str
+    line: int
+    limit: int | None
+    last_cause: GuardChange | None
+    eager_calls: int | None
+    total_calls: int | None
+    process: str
+    called_from: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    exception: str
+    message: str
+    function: str | None
+    file: str | None
+    line: int | None
+    suppressed: bool
+    phase: str | None
+    compile_id: str | None
+    process: str
+    code: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A frame Dynamo looked at and left to the interpreter."""
+
+    function: str
+    file: str
+    line: int
+    reason: str | None
+    process: str
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    name: str
+    kind: str  # tensor | symint | symfloat | other
+    source: str | None
+    dtype: str | None = None
+    shape: list[Any] | None = None
+    stride: list[Any] | None = None
+    device: str | None = None
+    expr: str | None = None
+    hint: Any = None
+    range: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SizeCount:
+    values: dict[str, int]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Specialization:
+    source: str
+    value: str
+    reason: str | None
+    file: str | None
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    epoch: int
+    compile_id: str
+    function: str
+    file: str
+    line: int
+    ops: int | None
+    calls: int | None
+    backward: bool
+    compile_s: float | None
+    process: str
+    phases: dict[str, float] = field(default_factory=dict)
+    cache: dict[str, Any] = field(default_factory=dict)
+    placeholders: list[Placeholder] = field(default_factory=list)
+    sizes_seen: list[SizeCount] | None = None
+    specializations: list[Specialization] = field(default_factory=list)
+    kernels: dict[str, int] | None = None
+    backend: str | None = None
+    missing: list[Missing] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One code object Dynamo compiled (or refused), with what it cost and how it ran."""
+
+    function: str
+    file: str
+    line: int
+    compile_ids: list[str]
+    graphs: int
+    ops: int | None
+    compiled_calls: int | None
+    eager_calls: int | None
+    compile_s: float | None
+    graph_breaks: int
+    recompiles: int
+    status: str  # "compiled" | "graph break" | "recompiled" | "recompile limit" | "failed" | "empty"
+    process: str
+    resumed_at: int | None = None
+    called_from: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Why nothing (or nothing new) was compiled. ``slug`` is stable; ``text`` is one plain sentence."""
+
+    slug: str
+    text: str
+    process: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """One line of "fix first" until rules exist: ranked facts, no advice."""
+
+    kind: str  # limit_hit | graph_break | recompile | failure | skip
+    title: str
+    file: str | None
+    line: int | None
+    function: str | None
+    code: str | None
+    detail: str | None  # "len(history) 0 -> 1 -> ... -> 8"
+    cost: str | None  # each figure says measured, counted or estimated
+    note: str | None
+    called_from: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The first ten seconds: one to three plain sentences, and whether compiling has stopped."""
+
+    sentences: list[str]
+    compile_share: float | None  # compile_wall_s / wall_s
+    settled: bool | None
+    last_compile_s: float | None = None  # seconds from start to the end of the last compile
+
+
+@dataclass(frozen=True, slots=True)
+class CacheTotals:
+    """Counted cache outcomes over all processes; empty dict when no cache was asked."""
+
+    fx_graph: dict[str, int] = field(default_factory=dict)
+    aot_autograd: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    format_version: int
+    recording: RecordingInfo
+    processes: list[ProcessInfo]
+    totals: Totals
+    verdict: Verdict
+    worst: list[Worst]
+    graph_breaks: list[GraphBreak]
+    recompiles: list[Recompile]
+    limit_hits: list[LimitHit]
+    failures: list[Failure]
+    skips: list[Skip]
+    frames: list[Frame]
+    graphs: list[Graph]
+    caches: CacheTotals
+    diagnoses: list[Diagnosis]
+    missing: list[Missing]
+    buckets: list[dict[str, Any]] = field(default_factory=list)
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    unknown_records: dict[str, int] = field(default_factory=dict)
