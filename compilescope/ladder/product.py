@@ -1,0 +1,111 @@
+"""Ladders for several symbols at once: a sparse product under a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from compilescope.ladder.errors import LadderError
+from compilescope.ladder.ladder import BucketLadder
+from compilescope.ladder.rungs import Pin, Rung
+
+DEFAULT_BUDGET = 64
+
+
+@dataclass(frozen=True, slots=True)
+class JointRung:
+    """One rung per named symbol, e.g. batch=4, tokens=512. A name that is left out stays symbolic."""
+
+    steps: tuple[tuple[str, Rung], ...]
+
+    @property
+    def label(self) -> str:
+        if len(self.steps) == 1:
+            return self.steps[0][1].label
+        return ", ".join(f"{name}={rung.label}" for name, rung in self.steps)
+
+    @property
+    def is_exact(self) -> bool:
+        return all(isinstance(rung, Pin) for _, rung in self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class LadderProduct:
+    """The rungs to compile for several symbols.
+
+    ``ladders`` gives each name its ladder. Without ``only`` the pins of all names are crossed, and so are
+    their ranges; with it just the listed combinations of pins are made, each a mapping of name to size,
+    where a name left out stays symbolic. Raises LadderError when more than ``budget`` artifacts would be
+    compiled: a full cross product grows fast and nobody waits for it.
+    """
+
+    ladders: tuple[tuple[str, BucketLadder], ...]
+    only: tuple[tuple[tuple[str, int], ...], ...] | None = None
+    budget: int = DEFAULT_BUDGET
+
+    @classmethod
+    def of(
+        cls,
+        ladders: Mapping[str, BucketLadder],
+        only: Iterable[Mapping[str, int]] | None = None,
+        budget: int = DEFAULT_BUDGET,
+    ) -> LadderProduct:
+        chosen = None if only is None else tuple(tuple(sorted(combination.items())) for combination in only)
+        return cls(tuple(ladders.items()), chosen, budget)
+
+    def __post_init__(self) -> None:
+        if not self.ladders:
+            raise LadderError("no symbol has a ladder")
+        rungs = self._count()
+        if rungs > self.budget:
+            raise LadderError(
+                f"{rungs} rungs exceed the budget of {self.budget}",
+                hint='List the combinations you need: only=[{"batch": 4, "tokens": 512}], or raise budget.',
+            )
+        self._check_only()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.ladders)
+
+    def exact(self) -> tuple[JointRung, ...]:
+        """The static rungs, those that fix most names first; ties from the smallest size up."""
+        if self.only is None:
+            pins = [[(name, pin) for pin in ladder.pin_rungs] for name, ladder in self.ladders]
+            return tuple(JointRung(steps) for steps in product(*pins))
+        listed = (JointRung(tuple((name, Pin(size)) for name, size in steps)) for steps in self.only)
+        return tuple(sorted(listed, key=lambda joint: -len(joint.steps)))
+
+    def ranges(self) -> tuple[JointRung, ...]:
+        """The dynamic rungs: a range per name, crossed; a name without a range stays symbolic."""
+        spans: list[list[tuple[str, Range]]] = [
+            [(name, span) for span in ladder.range_rungs]
+            for name, ladder in self.ladders
+            if ladder.range_rungs
+        ]
+        return tuple(JointRung(steps) for steps in product(*spans)) if spans else ()
+
+    def _count(self) -> int:
+        ladders = [ladder for _, ladder in self.ladders]
+        pins = prod(len(ladder.pin_rungs) for ladder in ladders) if self.only is None else len(self.only)
+        with_ranges = [len(ladder.range_rungs) for ladder in ladders if ladder.range_rungs]
+        return pins + (prod(with_ranges) if with_ranges else 0)
+
+    def _check_only(self) -> None:
+        ladders = dict(self.ladders)
+        seen = set()
+        for steps in self.only or ():
+            if steps in seen:
+                raise LadderError(f"combination {dict(steps)} is there more than once")
+            seen.add(steps)
+            if not steps:
+                raise LadderError("an empty combination fixes nothing")
+            for name, size in steps:
+                if name not in ladders:
+                    raise LadderError(f"combination {dict(steps)} names {name!r}, which has no ladder")
+                if all(pin.size != size for pin in ladders[name].pin_rungs):
+                    raise LadderError(
+                        f"combination {dict(steps)}: {size} is not a pin of the ladder of {name!r}"
+                    )
