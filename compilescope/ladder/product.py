@@ -80,7 +80,7 @@ class LadderProduct:
 
     def ranges(self) -> tuple[JointRung, ...]:
         """The dynamic rungs: a range per name, crossed; a name without a range stays symbolic."""
-        spans: list[list[tuple[str, Range]]] = [
+        spans = [
             [(name, span) for span in ladder.range_rungs]
             for name, ladder in self.ladders
             if ladder.range_rungs
