@@ -1,23 +1,38 @@
-"""Seconds, bytes and counts as text, once for every view."""
+"""Seconds, bytes, counts, ratios and hostile strings as text, once for every view."""
 
 from __future__ import annotations
+
+import math
+import re
+
+_UNPRINTABLE = re.compile(r"[^\x20-\x7e]")
 
 
 def seconds(value: float | None) -> str:
     """0.0042 -> '4.2 ms', 1.234 -> '1.23 s', 94.2 -> '94 s', 3725 -> '1 h 02 min'; None -> 'unknown'."""
-    if value is None:
+    if value is None or not math.isfinite(value):
         return "unknown"
-    if value < 0.001:
-        return f"{value * 1e6:.0f} us"
-    if value < 0.1:
-        return f"{value * 1e3:.1f} ms" if value < 0.01 else f"{value * 1e3:.0f} ms"
-    if value < 10:
-        return f"{value:.2f} s"
-    if value < 100:
-        return f"{value:.0f} s"
-    if value < 3600:
-        return f"{int(value // 60)} min {int(value % 60):02d} s"
-    return f"{int(value // 3600)} h {int(value % 3600 // 60):02d} min"
+    if value == 0:
+        return "0 s"
+    if value < 0:
+        return "-" + seconds(-value)
+    for limit, scale, unit, digits in _SECOND_STEPS:
+        if value < limit:
+            return f"{value * scale:.{digits}f} {unit}"
+    whole_s = round(value)
+    if whole_s < 3600:
+        return f"{whole_s // 60} min {whole_s % 60:02d} s"
+    return f"{whole_s // 3600} h {whole_s % 3600 // 60:02d} min"
+
+
+# (below this many seconds, times, unit, digits): limits are where rounding would show a fourth digit
+_SECOND_STEPS = (
+    (0.0009995, 1e6, "us", 0),
+    (0.00995, 1e3, "ms", 1),
+    (0.0995, 1e3, "ms", 0),
+    (9.995, 1, "s", 2),
+    (99.5, 1, "s", 0),
+)
 
 
 def size(value_bytes: int | None) -> str:
@@ -29,13 +44,13 @@ def size(value_bytes: int | None) -> str:
     amount = float(value_bytes)
     for unit in ("kB", "MB", "GB"):
         amount /= 1000
-        if amount < 1000:
-            return f"{amount:.0f} {unit}" if amount >= 10 else f"{amount:.1f} {unit}"
+        if amount < 999.5:
+            return f"{amount:.0f} {unit}" if amount >= 9.95 else f"{amount:.1f} {unit}"
     return f"{amount / 1000:.1f} TB"
 
 
 def count(value: int | None, singular: str, plural: str | None = None) -> str:
-    """(1, 'compile') -> '1 compile', (3, 'graph break') -> '3 graph breaks'; None -> 'unknown graph breaks'."""
+    """(1, 'compile') -> '1 compile', (3, 'break') -> '3 breaks'; None -> 'unknown breaks'."""
     plural = plural or singular + "s"
     if value is None:
         return f"unknown {plural}"
@@ -47,3 +62,19 @@ def percent(part: float | None, whole: float | None) -> str:
     if part is None or not whole:
         return "unknown"
     return f"{100 * part / whole:.0f} %"
+
+
+def visible(text: str, *, keep: str = "") -> str:
+    """Escape what a terminal or a browser would act on or hide: ESC -> '\\x1b', U+202E -> '\\u202e'.
+
+    Tabs become four spaces; characters in ``keep`` (say a newline) stay. Recorded paths, reasons and code
+    are hostile input: an escape sequence may move the cursor, a bidi override may make a path lie.
+    """
+
+    def escape(match: re.Match[str]) -> str:
+        char = match.group()
+        if char in keep or char.isprintable():
+            return char
+        return "    " if char == "\t" else char.encode("unicode_escape").decode("ascii")
+
+    return text if text.isascii() and text.isprintable() else _UNPRINTABLE.sub(escape, text)
