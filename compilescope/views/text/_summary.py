@@ -38,9 +38,10 @@ def _header(report: Report, page: Page) -> list[Line]:
         f" {_ended(report)} · {_torch(report)} · {count(len(report.processes), 'process', 'processes')}"
     )
     program = page.clean(recording.name or " ".join(recording.command) or "program")
-    name = page.middle(program, max(page.width - cells(facts) - 14, 16))
+    name = page.middle(program, max(page.width - cells(facts) - 14, 30))
+    title = page.wrap(f"compilescope: {name}{facts}", page.width, 2)
     verdict = page.wrap(page.clean(" ".join(report.verdict.sentences)), page.width, 4)
-    return [Line(page.clip(f"compilescope: {name}{facts}", page.width), "strong"), *map(Line, verdict)]
+    return [*(Line(row, "strong") for row in title), *map(Line, verdict)]
 
 
 def _ended(report: Report) -> str:
