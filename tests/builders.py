@@ -390,3 +390,6 @@ def _more_frames() -> list[r.Frame]:
             PROCESS,
         ),
     ]  # fmt: skip
+
+
+ALL = (history_grows, rich, empty, unknown, hostile, huge)
