@@ -1,0 +1,104 @@
+"""``compilescope run`` without the command line: prepare, start, wait, note how it ended."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from compilescope.launch import environment, runfile
+from compilescope.launch.folder import default_folder, make_room, working_directory
+from compilescope.launch.git import GitQuestion
+from compilescope.launch.process import Ended, run_to_end
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from compilescope.launch.target import Target
+
+_FRESH_NOTE = (
+    "--fresh-cache: TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR named empty temporary folders, "
+    "removed afterwards"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """``recording`` is None when the folder could not be written: the program ran all the same."""
+
+    ended: Ended
+    recording: Path | None
+
+
+def run_program(
+    target: Target,
+    *,
+    output: Path | None = None,
+    force: bool = False,
+    fresh_cache: bool = False,
+    say: Callable[[str], None],
+) -> Outcome:
+    """Run it to its end under capture. ``say`` gets the one line about a recording that cannot be written.
+
+    Raises UsageError or OutputError before anything is started, never because of the program.
+    """
+    target.check()
+    if output is not None:
+        make_room(output, force=force)
+    here = working_directory()
+    folder = here / (output or default_folder(target.stem, os.getpid(), here))
+    child = environment.recorded(os.environ, folder)
+    with _caches(fresh_cache) as caches:
+        facts = runfile.at_start(target, os.environ | caches, [_FRESH_NOTE] if fresh_cache else [])
+        problem = _create(folder, facts)
+        if problem is not None:
+            say(f"cannot write the recording {folder}: {problem}: the program runs without being recorded")
+            return Outcome(run_to_end(target.python_args, os.environ | caches), None)
+        git = GitQuestion(_source_directory(target))
+        ended = run_to_end(target.python_args, child | caches)
+    _note_end(folder, runfile.at_end(facts, ended, git.answer()), say)
+    return Outcome(ended, folder)
+
+
+def _create(folder: Path, facts: dict[str, Any]) -> str | None:
+    """Make the folder and its first file; returns why not. A full disk shows before the program starts."""
+    made = False
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700)
+        made = True
+        runfile.write(folder, facts)
+    except OSError as problem:
+        if made:
+            shutil.rmtree(folder, ignore_errors=True)
+        return problem.strerror or str(problem)
+    return None
+
+
+def _note_end(folder: Path, facts: dict[str, Any], say: Callable[[str], None]) -> None:
+    try:
+        runfile.write(folder, facts)
+    except OSError as problem:
+        say(f"cannot note in {folder} how the program ended: {problem.strerror}")
+
+
+def _source_directory(target: Target) -> Path:
+    if target.kind == "script" and target.name != "-":
+        return Path(os.path.realpath(target.name)).parent
+    return working_directory()
+
+
+@contextmanager
+def _caches(fresh: bool) -> Iterator[dict[str, str]]:
+    if not fresh:
+        yield {}
+        return
+    folder = tempfile.mkdtemp(prefix="compilescope-cache-")
+    try:
+        yield environment.fresh_caches(Path(folder))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
