@@ -1,4 +1,4 @@
-"""The list of what could not be read. It never grows with the damage: a junk file of a gigabyte is one entry."""
+"""The list of what could not be read. It never grows with the damage: a gigabyte of junk is 50 entries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class DamageLog:
         self._more.clear()
 
     def entries(self) -> list[Damage]:
-        out = []
+        out: list[Damage] = []
         for kind, listed in self._listed.items():
             out += listed
             if more := self._more.get(kind):

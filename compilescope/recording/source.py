@@ -27,22 +27,22 @@ class ByteSource(Protocol):
 
 
 class FileSource:
-    """A regular file, or a part of it. Raises OSError; a FIFO or device is refused rather than waited for."""
+    """A file, or ``length`` bytes of it from ``start``. Owns the descriptor. Methods raise OSError."""
 
-    def __init__(self, path: Path, name: str | None = None, *, start: int = 0, length: int | None = None):
-        self.name = name or path.name
+    def __init__(self, fd: int, name: str, *, start: int = 0, length: int | None = None) -> None:
+        self.name = name
+        self._fd = fd
         self._start = start
         self._length = length
-        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        self._close = weakref.finalize(self, os.close, self._fd)
-        if not stat.S_ISREG(os.fstat(self._fd).st_mode):
-            self._close()
-            raise OSError(f"{path} is not a regular file")
+        self._close = weakref.finalize(self, os.close, fd)
 
     def size(self) -> int:
         if self._length is not None:
             return self._length
         return os.fstat(self._fd).st_size - self._start
+
+    def is_regular(self) -> bool:
+        return stat.S_ISREG(os.fstat(self._fd).st_mode)
 
     def pread(self, count: int, offset: int) -> bytes:
         """At most ``count`` bytes; fewer only at the end."""
@@ -59,6 +59,21 @@ class FileSource:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
+def open_source(
+    path: Path, name: str | None = None, *, start: int = 0, length: int | None = None
+) -> FileSource:
+    """Raises OSError; a FIFO or device is refused rather than waited for."""
+    source = FileSource(
+        os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK),
+        name or path.name,
+        start=start,
+        length=length,
+    )
+    if not source.is_regular():
+        raise OSError(f"{path} is not a regular file")
+    return source
+
+
 class BombError(Exception):
     """A compressed stream grows beyond reason."""
 
@@ -70,17 +85,28 @@ def chunks(source: ByteSource, offset: int = 0) -> Iterator[bytes]:
         yield part
 
 
+class Ration:
+    """Watches a decompression; raises BombError once far too much has come out of too little."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+        self.given = 0
+
+    def count(self, taken: int, given: int) -> None:
+        self.taken += taken
+        self.given += given
+        if self.given > _BOMB_BYTES and self.given > _BOMB_RATIO * self.taken:
+            raise BombError(f"{self.taken} bytes unpack to more than {self.given}")
+
+
 def zstd_chunks(source: ByteSource) -> Iterator[bytes]:
     """The uncompressed bytes. Raises zstandard.ZstdError on damage, BombError on an endless stream."""
     stream = zstandard.ZstdDecompressor().decompressobj()
-    taken = given = 0
+    ration = Ration()
     # Small inputs: each may grow a thousandfold in one step.
-    while part := source.pread(64 << 10, taken):
-        taken += len(part)
+    while part := source.pread(64 << 10, ration.taken):
         out = stream.decompress(part)
-        given += len(out)
-        if given > _BOMB_BYTES and given > _BOMB_RATIO * taken:
-            raise BombError(f"{given} bytes came out of {taken}")
+        ration.count(len(part), len(out))
         if out:
             yield out
         if stream.eof:

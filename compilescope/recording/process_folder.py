@@ -1,0 +1,151 @@
+"""Reads one process folder, or the same two members inside a zip file, dead or still being written."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Collection, Iterable, Iterator
+
+import zstandard
+
+from compilescope.errors import RecordingTooNew
+from compilescope.recording.format import VERSION, Record, Ref
+from compilescope.recording.lines import LineSplitter, decode_line, is_of_kind
+from compilescope.recording.payload_reader import PayloadReader
+from compilescope.recording.process import ProcessRecording, gc_paused
+from compilescope.recording.source import BombError, ByteSource, chunks, zstd_chunks
+
+_REMOTE_LIVE_S = 120
+_TAIL_BYTES = 4096
+
+
+class FolderProcess(ProcessRecording):
+    """``read_to`` is the offset after the last complete line read: where a reader of a live file goes on."""
+
+    kind = "recording"
+
+    def __init__(
+        self, process_id: str, events: ByteSource, pack: ByteSource | None, *, modified_s: float, packed: bool
+    ) -> None:
+        super().__init__(process_id)
+        self.read_to = 0
+        self._events = events
+        self._packed = packed
+        self._packed_complete: bool | None = None
+        self._modified_s = modified_s
+        self._payloads = PayloadReader(pack, self._damage, lambda: self.live)
+        self._files: dict[int, str] | None = None
+        self._read_head()
+
+    @property
+    def complete(self) -> bool:
+        if self._packed:
+            if self._packed_complete is None:
+                self._packed_complete = any(True for _ in self.records(kinds=("end",)))
+            return self._packed_complete
+        size = self._events.size()
+        tail = self._events.pread(_TAIL_BYTES, max(0, size - _TAIL_BYTES))
+        return b'\n{"k":"end"' in tail and tail.endswith(b"\n")
+
+    @property
+    def live(self) -> bool:
+        """Whether the process may still be writing."""
+        if self._packed or self.complete:
+            return False
+        pid = self.head.get("pid")
+        if self.head.get("host") == socket.gethostname() and type(pid) is int:
+            return _is_running(pid)
+        return time.time() - self._modified_s < _REMOTE_LIVE_S
+
+    def records(self, kinds: Collection[str] | None = None, start: int = 0) -> Iterator[Record]:
+        """As in the base class; ``start`` is an offset where a line begins, such as ``read_to`` of before."""
+        splitter = LineSplitter(self._events.name, self._damage, start)
+        wanted = frozenset(kind.encode() for kind in kinds) if kinds is not None else None
+        if start == 0:
+            self._damage.restart()
+        for chunk in self._chunks(start):
+            with gc_paused():
+                batch = list(self._decode(splitter.feed(chunk), wanted))
+            yield from batch
+        self.read_to = splitter.read_to
+        if splitter.tail_bytes and not self.live:
+            detail = f"the last record is cut after {splitter.tail_bytes} bytes"
+            self._damage.add("torn-line", self._events.name, splitter.read_to, detail)
+
+    def file(self, number: int | None) -> str | None:
+        if number is None:
+            return None
+        if self._files is None or (number not in self._files and self.live):
+            self._files = self._read_names()
+        return self._files.get(number)
+
+    def text(self, value: object) -> str | None:
+        if type(value) is Ref:
+            return self._payloads.text(value)
+        return value if isinstance(value, str) else None
+
+    def _chunks(self, start: int) -> Iterator[bytes]:
+        try:
+            yield from (
+                _skip(zstd_chunks(self._events), start) if self._packed else chunks(self._events, start)
+            )
+        except zstandard.ZstdError as error:
+            self._damage.add(
+                "packed-cut", self._events.name, 0, f"the packed events cannot be unpacked: {error}"
+            )
+        except BombError as error:
+            self._damage.add("bomb", self._events.name, 0, str(error))
+        except OSError as error:
+            self._damage.add("unreadable", self._events.name, 0, str(error))
+
+    def _decode(
+        self, lines: Iterable[tuple[int, bytes]], wanted: frozenset[bytes] | None
+    ) -> Iterator[Record]:
+        name, damage, resolve = self._events.name, self._damage, self._payloads.json
+        for offset, line in lines:
+            if wanted is not None and not is_of_kind(line, wanted):
+                continue
+            record = decode_line(line, offset, name, damage, resolve)
+            if record is not None and (wanted is None or record.k.encode() in wanted):
+                yield record
+
+    def _read_head(self) -> None:
+        first = next(self.records(), None)
+        if first is None or first.k != "head":
+            if first is not None or not self.live:
+                self._damage.add("no-head", self._events.name, 0, "the first record, which names the process")
+            return
+        self.head = first.x
+        min_reader = first.x.get("min_reader")
+        if type(min_reader) is int and min_reader > VERSION:
+            raise RecordingTooNew(
+                f"{self.id}: this recording needs a CompileScope that reads format {min_reader}; "
+                f"this one reads format {VERSION}.",
+                hint="Update CompileScope on this machine: pip install -U compilescope",
+            )
+
+    def _read_names(self) -> dict[int, str]:
+        files = {}
+        for record in self.records(kinds=("name",)):
+            number, path = record.x.get("f"), self.text(record.x.get("s"))
+            if type(number) is int and path is not None:
+                files[number] = path
+        return files
+
+
+def _skip(parts: Iterable[bytes], count: int) -> Iterator[bytes]:
+    for part in parts:
+        if count < len(part):
+            yield part[count:]
+        count = max(0, count - len(part))
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
