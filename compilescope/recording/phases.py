@@ -33,7 +33,7 @@ class PhaseFold:
         """Takes one event; returns the fields of a ``phases`` record as soon as one is due, else None.
 
         One is due after 64 rows, and when the outermost phase of the thread ends: a killed process
-        loses no finished compile. Raises TypeError or ValueError if ``name``, ``ph`` or ``ts`` make no sense.
+        loses no finished compile. Raises KeyError, TypeError or ValueError if the event makes no sense.
         """
         name, kind, ts_us = str(event["name"]), event["ph"], float(event["ts"])
         if not abs(ts_us) < 1e18:
