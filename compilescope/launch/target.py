@@ -6,12 +6,15 @@ import os
 import re
 import shlex
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from compilescope.errors import UsageError
 from compilescope.launch.folder import working_directory
+
+_LAUNCHERS = {"torchrun", "accelerate", "deepspeed", "vllm"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +81,22 @@ def _missing(target: Target) -> UsageError:
             "give the script itself, without python before it",
             hint=f"did you mean: compilescope run {rest or 'SCRIPT'}",
         )
-    if os.sep not in name and not name.endswith(".py") and shutil.which(name):
+    if os.sep not in name and not name.endswith(".py") and (name in _LAUNCHERS or _is_command(name)):
         return _not_python(target)
     path = str(working_directory() / name)
     return UsageError(f"can't open file {path!r}: [Errno 2] No such file or directory")
+
+
+def _is_command(name: str) -> bool:
+    """Found where the shell looks, or beside our interpreter: its environment need not be activated."""
+    places = [os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)]
+    return shutil.which(name, path=os.pathsep.join(places)) is not None
 
 
 def _not_python(target: Target) -> UsageError:
     words = shlex.join([target.name, *target.args])
     return UsageError(
         f"{target.name} is a program of its own, not a Python script",
-        hint=f"compilescope run -- {words}  will record what it starts in a later version; this one takes "
-        "SCRIPT, -m MODULE or -c CODE (torchrun is also python's: -m torch.distributed.run)",
+        hint=f"not supported yet: compilescope run -- {words}\n"
+        "until then give SCRIPT, -m MODULE or -c CODE (torchrun is: -m torch.distributed.run)",
     )

@@ -1,0 +1,66 @@
+"""The RECORDING argument: which one when none is named, and its completion in the shell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from compilescope.cli._terminal import say
+from compilescope.errors import RecordingNotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from compilescope.analysis.report import Report
+
+PATTERNS = ("*.compilescope", "*.compilescope.zip")
+
+
+def recording_argument(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``[RECORDING]`` as a Path; the newest one of the working directory when it is left out."""
+    argument = click.argument(
+        "recording",
+        required=False,
+        type=click.Path(path_type=Path),
+        callback=lambda _ctx, _param, value: newest(Path()) if value is None else value,
+        shell_complete=_complete,
+    )
+    return argument(function)
+
+
+def newest(directory: Path) -> Path:
+    """The recording that was started or changed last. Raises RecordingNotFound."""
+    found = [path for pattern in PATTERNS for path in directory.glob(pattern)]
+    if not found:
+        raise RecordingNotFound(
+            "no recording in this folder (*.compilescope)",
+            hint="name one, or make one: compilescope run SCRIPT",
+        )
+    chosen = max(found, key=_changed_ns)
+    say(f"reading the newest recording here, {chosen}")
+    return chosen
+
+
+def _changed_ns(path: Path) -> int:
+    """A folder's own time only moves when entries come and go; ``run.json`` is replaced at the end."""
+    times = [p.stat().st_mtime_ns for p in (path, path / "run.json") if p.exists()]
+    return max(times, default=0)
+
+
+def load_report(recording: Path) -> Report:
+    """Raises RecordingError when it cannot be read at all."""
+    from compilescope.analysis import build_report
+    from compilescope.recording import open_recording
+
+    return build_report(open_recording(recording))
+
+
+def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    typed = Path(incomplete)
+    directory = typed if incomplete.endswith("/") else typed.parent
+    if not directory.is_dir():
+        return []
+    paths = [str(p) for pattern in PATTERNS for p in directory.glob(pattern)]
+    return sorted(p for p in paths if p.startswith(incomplete))

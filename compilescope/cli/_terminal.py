@@ -1,0 +1,52 @@
+"""What a stream can show: color, width, characters. Data goes to stdout, talk to stderr."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import shutil
+import sys
+from typing import Literal, TextIO
+
+ColorChoice = Literal["auto", "always", "never"]
+WIDTH = 80
+_NARROWEST = 40
+
+
+def use_color(choice: ColorChoice, stream: TextIO) -> bool:
+    """``--color`` wins; then NO_COLOR, FORCE_COLOR and TERM=dumb; then whether a person is looking."""
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return os.environ.get("TERM") != "dumb" and stream.isatty()
+
+
+def default_width() -> int:
+    """80 columns, fewer where the terminal has fewer: what is read once should look the same everywhere."""
+    return max(_NARROWEST, min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns))
+
+
+def write(text: str, stream: TextIO | None = None) -> None:
+    r"""All of the text; what the stream cannot encode is written as ``\xff`` or ``\udcff``."""
+    stream = stream or sys.stdout
+    encoding = "utf-8" if is_utf8(stream) else "ascii"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    stream.flush()
+
+
+def say(message: str) -> None:
+    """One message of ours on stderr; silent where stderr is closed."""
+    try:
+        write(f"compilescope: {message}\n", sys.stderr)
+    except (OSError, ValueError, AttributeError):
+        pass
+
+
+def is_utf8(stream: TextIO) -> bool:
+    try:
+        return codecs.lookup(stream.encoding).name == "utf-8"
+    except (LookupError, TypeError):
+        return False

@@ -1,0 +1,66 @@
+"""``compilescope run``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from compilescope.cli._recordings import load_report
+from compilescope.cli._terminal import default_width, is_utf8, say, use_color, write
+from compilescope.errors import CompileScopeError
+from compilescope.launch import Target, run_program
+
+_KINDS: dict[str | None, Literal["script", "module", "code"]] = {
+    None: "script",
+    "module": "module",
+    "code": "code",
+}
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.option("-o", "--output", metavar="REC", type=click.Path(path_type=Path), help="Name of the recording.")
+@click.option("-f", "--force", is_flag=True, help="Replace an existing recording.")
+@click.option("-q", "--quiet", is_flag=True, help="No summary at the end.")
+@click.option("--fresh-cache", is_flag=True, help="Give the program empty compile caches.")
+@click.option("-m", "kind", flag_value="module", help="Run a module, as python -m does.")
+@click.option("-c", "kind", flag_value="code", help="Run code, as python -c does.")
+@click.argument("words", metavar="SCRIPT|MODULE|CODE [ARGS]...", nargs=-1, type=click.UNPROCESSED)
+def command(
+    output: Path | None, force: bool, quiet: bool, fresh_cache: bool, kind: str | None, words: tuple[str, ...]
+) -> None:
+    """Run a program and say what torch.compile does in it.
+
+    The program runs as under plain `python`: its arguments, terminal, signals and exit status are its own.
+    Options before the program are ours, everything after it belongs to the program. SCRIPT may be `-` for a
+    program on standard input.
+
+    The recording is a folder, compilescope-NAME.PID.compilescope in the working directory unless -o names
+    another. The summary goes to standard error, however the program ended.
+    """
+    if not words:
+        raise click.UsageError(
+            "nothing to run: give SCRIPT, -m MODULE or -c CODE", click.get_current_context()
+        )
+    target = Target(_KINDS[kind], words[0], words[1:])
+    outcome = run_program(target, output=output, force=force, fresh_cache=fresh_cache, say=say)
+    if outcome.recording is not None and not quiet:
+        _summarize(outcome.recording)
+    sys.exit(outcome.ended.exit_status)
+
+
+def _summarize(recording: Path) -> None:
+    """Whatever goes wrong here: the exit status stays the program's."""
+    from compilescope.views import text
+
+    try:
+        report = load_report(recording)
+        color = use_color("auto", sys.stderr)
+        ascii_only = not is_utf8(sys.stderr)
+        write(text.render(report, width=default_width(), color=color, ascii=ascii_only), sys.stderr)
+    except CompileScopeError as error:
+        say(f"no summary: {error}")
+    except Exception as error:
+        say(f"no summary: internal error: {type(error).__name__}: {error}\n  the recording is {recording}")
