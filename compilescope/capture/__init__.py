@@ -1,0 +1,61 @@
+"""Capture: raw facts about torch.compile, taken inside the user's process and written at once.
+
+``attach`` and ``detach`` never raise for what goes wrong with recording; the program goes on without it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from compilescope.capture._capture import Capture
+
+__all__ = ["attach", "detach", "is_attached", "probe", "snapshot"]
+
+_attached: Capture | None = None
+
+
+def attach(folder: Path) -> None:
+    """Record this process into ``folder`` from now on. A second call is ignored: one process, one capture."""
+    global _attached
+    if _attached is None:
+        capture = Capture(Path(folder), _complain)
+        capture.attach()
+        _attached = capture
+
+
+def detach() -> None:
+    """Write the last counts, close the recording, restore what was patched."""
+    global _attached
+    if _attached is not None:
+        capture, _attached = _attached, None
+        capture.detach()
+
+
+def is_attached() -> bool:
+    return _attached is not None
+
+
+def snapshot() -> None:
+    """Write the run-time counts now."""
+    if _attached is not None:
+        _attached.snapshot()
+
+
+def probe() -> dict[str, str]:
+    """Which hooks this torch has, without recording anything: name -> "ok" or "missing: why"."""
+    import torch._dynamo  # noqa: F401  the hooks live there
+
+    capture = Capture(Path(os.devnull), lambda _: None)
+    capture.session.active = False
+    capture._install_dynamo()
+    capture.detach()
+    return dict(capture.hooks)
+
+
+def _complain(message: str) -> None:
+    try:
+        print(f"compilescope: {message}; the program goes on unrecorded", file=sys.stderr)
+    except (OSError, ValueError):
+        pass

@@ -1,0 +1,144 @@
+"""One capture: the session, its hooks, and putting torch back as it was found."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from compilescope.capture._control import Control
+from compilescope.capture._conversions import Conversions
+from compilescope.capture._eager_calls import EagerCalls
+from compilescope.capture._entries import Entries
+from compilescope.capture._graphs import Graphs
+from compilescope.capture._guard_failures import GuardFailures
+from compilescope.capture._head import head, rank
+from compilescope.capture._imports import after_import
+from compilescope.capture._patches import HookMissing, Patch
+from compilescope.capture._session import Session
+from compilescope.capture._stacks import Stacks
+from compilescope.capture._ticks import Ticks
+from compilescope.capture._trace import TraceHandler
+from compilescope.capture._trace import install as install_trace
+from compilescope.capture._trace import uninstall as uninstall_trace
+from compilescope.capture._warnings import WarningHandler
+from compilescope.capture._warnings import install as install_warnings
+from compilescope.capture._warnings import uninstall as uninstall_warnings
+from compilescope.recording.writer import Writer
+
+Install = Callable[[], "Patch | list[Patch] | None"]
+
+
+class Capture:
+    """Everything that is attached to this process's torch, and how to detach it."""
+
+    def __init__(self, folder: Path, on_failure: Callable[[str], None]) -> None:
+        import torch
+
+        self.hooks: dict[str, str] = {}
+        self._late = "torch._dynamo" in sys.modules and _something_compiled()
+        self.writer = Writer(folder, self._head, rank=rank(), on_failure=on_failure)
+        self.session = Session(self.writer)
+        stacks = Stacks(self.writer, str(Path(torch.__file__).parent))
+        self._stacks = stacks
+        self.trace = TraceHandler(self.session, stacks)
+        self.graphs = Graphs(self.session, stacks)
+        self.eager = EagerCalls(self.session)
+        self.conversions = Conversions(self.session, stacks)
+        self.entries = Entries(self.session, stacks)
+        self.guard_failures = GuardFailures(self.session, self.entries)
+        self.control = Control(self.session, stacks, self.trace)
+        self.ticks = Ticks(self.session, self.graphs, self.eager, self.trace)
+        self._warnings = WarningHandler(self.session)
+        self._patches: list[Patch] = []
+        self._call_off: Callable[[], None] = lambda: None
+        self.conversions.on_begin = self.eager.began
+        self.conversions.on_refused = self.eager.refused
+        self.graphs.on_first_graph = self.ticks.start
+
+    def attach(self) -> None:
+        self._install("trace", lambda: install_trace(self.trace))
+        self._install("warnings", lambda: install_warnings(self._warnings))
+        self._call_off = after_import("torch._dynamo", self._install_dynamo)
+        os.register_at_fork(after_in_child=self._forked)
+        _at_multiprocessing_exit(self)
+        atexit.register(self.close, "atexit")
+
+    def _install_dynamo(self) -> None:
+        for name, install in self._dynamo_hooks().items():
+            self._install(name, install)
+        self.session.safely(self.writer.record, "process", {"m": {"hooks": self.hooks}})
+
+    def _dynamo_hooks(self) -> dict[str, Install]:
+        return {
+            "graphs": self.graphs.install,
+            "conversions": self.conversions.install,
+            "entries": self.entries.install,
+            "guard_failures": self.guard_failures.install,
+            "reset": self.control.install_reset,
+            "stance": self.control.install_stance,
+            "compile_calls": self.control.install_compile_calls,
+        }
+
+    def _install(self, name: str, install: Install) -> None:
+        """A hook that this torch does not support is named in the recording; the others go in."""
+        try:
+            made = install()
+        except (HookMissing, ImportError, AttributeError) as error:
+            self.hooks[name] = f"missing: {error}"
+        except Exception as error:
+            self.hooks[name] = f"missing: {type(error).__name__}"
+        else:
+            self.hooks[name] = "ok"
+            self._patches += made if isinstance(made, list) else [made] if made is not None else []
+
+    def _head(self) -> dict[str, Any]:
+        return head(self.hooks, late=self._late)
+
+    def snapshot(self) -> None:
+        self.session.safely(self.trace.flush_phases)
+        self.session.safely(self.ticks.snapshot)
+
+    def close(self, how: str) -> None:
+        """Last counts, then the end record. Called once per process, however Python gets to its exit."""
+        if self.session.active:
+            self.snapshot()
+            self.session.active = False
+            self.ticks.stop()
+            self.writer.close(how)
+
+    def detach(self) -> None:
+        """Leave torch as it was found. Graphs compiled meanwhile keep a counter that nobody reads."""
+        self.close("detached")
+        atexit.unregister(self.close)
+        self._call_off()
+        for made in reversed(self._patches):
+            made.remove()
+        self._patches.clear()
+        self.session.safely(self.eager.remove)
+        uninstall_warnings(self._warnings)
+        uninstall_trace(self.trace)
+
+    def _forked(self) -> None:
+        if self.session.active:
+            for part in (self._stacks.forked, self.trace.forked, self.ticks.forked):
+                self.session.safely(part)
+
+
+def _something_compiled() -> bool:
+    convert_frame = sys.modules.get("torch._dynamo.convert_frame")
+    seen = getattr(getattr(convert_frame, "input_codes", None), "seen", None)
+    return bool(seen)
+
+
+def _at_multiprocessing_exit(capture: Capture) -> None:
+    """A forked multiprocessing child leaves by ``os._exit`` after its own finalizers, past ``atexit``."""
+    from multiprocessing import util
+
+    def in_child(captured: Capture) -> None:
+        util.Finalize(None, captured.close, args=("multiprocessing exit",), exitpriority=-1000)
+
+    util.register_after_fork(capture, in_child)

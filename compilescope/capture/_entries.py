@@ -1,0 +1,82 @@
+"""What torch knew about its guards when it made an entry: the user's line behind each, and dict lengths.
+
+The guards themselves are C++ afterwards; their text cuts file names to thirty characters, and the length a
+dict is guarded on cannot be asked for. Kept for the newest entry of each frame only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from compilescope.capture._ambient import ambient_state
+from compilescope.capture._patches import Patch, Wrapper, patch
+from compilescope.capture._session import Session
+from compilescope.capture._stacks import Stacks
+
+MAX_USER_FRAMES = 3
+
+
+@dataclass(slots=True)
+class Entry:
+    recompile: int
+    lines: dict[tuple[str, str], list[Any]] = field(default_factory=dict)  # (source, kind) -> user frames
+    lengths: dict[str, int] = field(default_factory=dict)  # source of a dict -> guarded length
+    state: dict[str, Any] = field(default_factory=dict)  # modes in force when it was compiled
+
+
+class Entries:
+    """The newest entry of each frame, as (epoch, frame id)."""
+
+    def __init__(self, session: Session, stacks: Stacks) -> None:
+        self._session = session
+        self._stacks = stacks
+        self._newest: dict[tuple[int, int], Entry] = {}
+
+    def install(self) -> Patch:
+        from torch._dynamo.guards import CheckFunctionManager
+
+        return patch(CheckFunctionManager, "__init__", self._make)
+
+    def newest(self, frame: int) -> Entry | None:
+        return self._newest.get((self._session.epoch, frame))
+
+    def _make(self, original: Wrapper) -> Wrapper:
+        session = self._session
+
+        def __init__(self_: Any, f_code: Any, output_graph: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+            original(self_, f_code, output_graph, *args, **kwargs)
+            if session.active:
+                session.safely(self._observe, output_graph)
+
+        return __init__
+
+    def _observe(self, output_graph: Any) -> None:
+        compile_id = self._session.current_compile_id()
+        if compile_id is None or compile_id[0] is None or compile_id[1] is None:
+            return
+        entry = Entry(compile_id[1], state=ambient_state())
+        for guard in output_graph.guards:
+            self._note(entry, guard)
+        self._newest[(self._session.epoch, compile_id[0])] = entry
+
+    def _note(self, entry: Entry, guard: Any) -> None:
+        name = guard.name
+        name = name() if callable(name) else name
+        for kind in guard.guard_types or ():
+            entry.lines.setdefault((name, kind), self._user_lines(guard))
+        for code in guard.code_list or ():
+            if code == f"not {name}":
+                entry.lengths[name] = 0
+            elif code.startswith(f"len({name}) == "):
+                entry.lengths[name] = int(code.rsplit(" ", 1)[1])
+
+    def _user_lines(self, guard: Any) -> list[Any]:
+        """The user's frames behind a guard, innermost first."""
+        lines: list[Any] = []
+        for frame in reversed(guard.user_stack or ()):
+            if self._stacks.is_user_file(frame.filename):
+                lines.append([self._stacks.file_id(frame.filename), frame.lineno, frame.name])
+                if len(lines) == MAX_USER_FRAMES:
+                    break
+        return lines

@@ -1,0 +1,82 @@
+"""Line one of a recording: which process, which versions, which hooks this torch has."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from typing import Any
+
+from compilescope import __version__
+
+ENV_PREFIXES = ("TORCH", "PYTORCH", "TRITON", "CUDA", "NCCL", "OMP_", "MKL_")
+ENV_NAMES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "CC", "CXX")
+
+
+def head(hooks: dict[str, str], *, late: bool) -> dict[str, Any]:
+    """Names of environment variables, never their values: recordings are sent to other people."""
+    import torch
+
+    return {
+        "argv": list(getattr(sys, "orig_argv", sys.argv)),
+        "cwd": os.getcwd(),  # noqa: PTH109  a deleted working directory raises either way
+        "versions": {
+            "torch": str(torch.__version__),
+            "python": platform.python_version(),
+            "triton": _triton_version(),
+            "compilescope": __version__,
+        },
+        "device": _device(torch),
+        "env": sorted(n for n in os.environ if n.startswith(ENV_PREFIXES) or n in ENV_NAMES),
+        "hooks": hooks,
+        "config": _config(),
+        "late": late,
+        "world_size": _integer(os.environ.get("WORLD_SIZE")),
+    }
+
+
+def rank() -> int | None:
+    return _integer(os.environ.get("RANK"))
+
+
+def _integer(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdecimal() else None
+
+
+def _triton_version() -> str | None:
+    """Without importing it: that may start a driver."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    for name in ("triton", "pytorch-triton"):
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return None
+
+
+def _device(torch: Any) -> str:
+    """The build, and the GPU only if the program itself has already initialized one."""
+    if torch.version.cuda is None and torch.version.hip is None:
+        return "CPU"
+    if torch.cuda.is_initialized():
+        return str(torch.cuda.get_device_name())
+    return f"CUDA {torch.version.cuda} build" if torch.version.cuda else f"ROCm {torch.version.hip} build"
+
+
+def _config() -> dict[str, Any]:
+    config = getattr(sys.modules.get("torch._dynamo"), "config", None)
+    if config is None:
+        return {"disable": os.environ.get("TORCH_COMPILE_DISABLE", "0") == "1"}
+    names = (
+        "disable",
+        "recompile_limit",
+        "accumulated_recompile_limit",
+        "suppress_errors",
+        "capture_scalar_outputs",
+        "automatic_dynamic_shapes",
+        "assume_static_by_default",
+    )
+    return {
+        name: getattr(config, name) for name in names if isinstance(getattr(config, name, None), bool | int)
+    }

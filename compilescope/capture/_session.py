@@ -1,0 +1,64 @@
+"""What one capture in one process knows: where it writes, the epoch, what each thread is compiling.
+
+Every hook runs its own part through :meth:`Session.safely`: an exception in it is counted as lost in the
+recording and never reaches the program.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from compilescope.recording.writer import Writer
+
+T = TypeVar("T")
+CompileId = tuple[int | None, int | None, int, int]  # frame, recompile, attempt, epoch
+
+HOOK_FAILED = "hook failed"
+
+
+class ThreadState(threading.local):
+    """What this thread is doing for Dynamo."""
+
+    def __init__(self) -> None:
+        self.conversions: list[Any] = []  # frames being converted, innermost last
+        self.last_miss: Any = None  # the guard miss that a conversion may turn out to explain
+
+
+class Session:
+    def __init__(self, writer: Writer) -> None:
+        self.writer = writer
+        self.active = True
+        self.epoch = 0
+        self.thread = ThreadState()
+        self._codes: dict[int, tuple[int, Any]] = {}  # id -> serial, code (kept: an id must not be reused)
+
+    def safely(self, part: Callable[..., T], *args: Any, **kwargs: Any) -> T | None:
+        """Run our part of a hook. Its failure costs one counted record, never the program."""
+        try:
+            return part(*args, **kwargs)
+        except Exception as error:
+            try:
+                name = getattr(part, "__qualname__", "?")
+                self.writer.lost(f"{HOOK_FAILED}: {name}: {type(error).__name__}")
+            except Exception:
+                pass
+            return None
+
+    def code_serial(self, code: Any) -> int:
+        """A small number for a code object. Equal code objects of two functions are told apart."""
+        known = self._codes.get(id(code))
+        if known is None:
+            known = self._codes.setdefault(id(code), (len(self._codes), code))
+        return known[0]
+
+    def current_compile_id(self) -> CompileId | None:
+        """The compile id torch is working on in this thread, as records carry it."""
+        from torch._guards import CompileContext
+
+        trace_id = CompileContext.current_trace_id()
+        if trace_id is None:
+            return None
+        compile_id = trace_id.compile_id
+        return (compile_id.frame_id, compile_id.frame_compile_id, trace_id.attempt, self.epoch)
