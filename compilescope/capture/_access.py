@@ -3,7 +3,7 @@
 A guard's source is an expression such as ``L['self'].layers[0].scale`` or ``G['STEP']``. It is parsed, and
 each step is taken only where Python's own machinery answers: instance dictionaries, slots, exact
 containers, tensor metadata. A property, a ``__getattr__``, a user-defined ``__getitem__``, or anything
-else that would run user code raises Unreadable, and the guard is listed as not re-checked.
+else that would run user code raises UnreadableError, and the guard is listed as not re-checked.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import types
 from typing import Any
 
 MAX_TEXT = 80
+MAX_KEYS = 50
 _CELL = "cell_contents"
 _FUNCTION_PARTS = frozenset(
     {"__closure__", "__defaults__", "__kwdefaults__", "__code__", "__func__", "__self__", "__globals__"}
@@ -20,16 +21,16 @@ _FUNCTION_PARTS = frozenset(
 _MISSING = object()
 
 
-class Unreadable(Exception):
+class UnreadableError(Exception):
     """The value cannot be read without running user code, or is not there."""
 
 
 def read(expression: str, local: dict[str, Any], global_: dict[str, Any]) -> Any:
-    """The object that a guard source names. Raises Unreadable."""
+    """The object that a guard source names. Raises UnreadableError."""
     try:
         tree = ast.parse(expression, mode="eval").body
     except (SyntaxError, ValueError, RecursionError) as error:
-        raise Unreadable(f"not an expression: {type(error).__name__}") from None
+        raise UnreadableError(f"not an expression: {type(error).__name__}") from None
     return read_node(tree, {"L": local, "G": global_})
 
 
@@ -42,14 +43,14 @@ def read_node(node: ast.expr, scope: dict[str, Any]) -> Any:
         return _attribute(read_node(node.value, scope), node.attr)
     if isinstance(node, ast.Call):
         return _call(node, scope)
-    raise Unreadable(type(node).__name__)
+    raise UnreadableError(type(node).__name__)
 
 
 def _constant(node: ast.expr) -> Any:
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError):
-        raise Unreadable("subscript is not a constant") from None
+        raise UnreadableError("subscript is not a constant") from None
 
 
 def _item(owner: Any, key: Any) -> Any:
@@ -63,8 +64,8 @@ def _item(owner: Any, key: Any) -> Any:
         if type(owner) is types.MappingProxyType:
             return owner[key]
     except (KeyError, IndexError, TypeError):
-        raise Unreadable("no such item") from None
-    raise Unreadable(f"item of a {type(owner).__name__}")
+        raise UnreadableError("no such item") from None
+    raise UnreadableError(f"item of a {type(owner).__name__}")
 
 
 def _attribute(owner: Any, name: str) -> Any:
@@ -81,7 +82,7 @@ def _attribute(owner: Any, name: str) -> Any:
     else:
         value = _from_instance(owner, name)
     if value is _MISSING:
-        raise Unreadable(f"no plain attribute {name}")
+        raise UnreadableError(f"no plain attribute {name}")
     return value
 
 
@@ -89,14 +90,14 @@ def _cell(cell: types.CellType) -> Any:
     try:
         return cell.cell_contents
     except ValueError:
-        raise Unreadable("empty cell") from None
+        raise UnreadableError("empty cell") from None
 
 
 def _instance_dict(owner: Any) -> Any:
     try:
         return object.__getattribute__(owner, "__dict__")
     except AttributeError:
-        raise Unreadable("no __dict__") from None
+        raise UnreadableError("no __dict__") from None
 
 
 def _from_instance(owner: Any, name: str) -> Any:
@@ -108,7 +109,7 @@ def _from_instance(owner: Any, name: str) -> Any:
         except AttributeError:
             return _MISSING
     if on_type is not _MISSING and hasattr(type(on_type), "__set__"):
-        raise Unreadable(f"{name} is a descriptor")
+        raise UnreadableError(f"{name} is a descriptor")
     try:
         held = object.__getattribute__(owner, "__dict__")
     except AttributeError:
@@ -120,7 +121,7 @@ def _from_instance(owner: Any, name: str) -> Any:
         if isinstance(inner, dict) and dict.__contains__(inner, name):
             return dict.__getitem__(inner, name)
     if on_type is not _MISSING and hasattr(type(on_type), "__get__"):
-        raise Unreadable(f"{name} is a descriptor")
+        raise UnreadableError(f"{name} is a descriptor")
     return on_type
 
 
@@ -144,7 +145,7 @@ def _call(node: ast.Call, scope: dict[str, Any]) -> Any:
             return _keys(node.args[0], scope)
     if isinstance(function, ast.Attribute) and not node.args and function.attr in ("size", "stride"):
         return tensor_layout(read_node(function.value, scope))[function.attr]
-    raise Unreadable("a call")
+    raise UnreadableError("a call")
 
 
 def _keys(node: ast.expr, scope: dict[str, Any]) -> list[Any]:
@@ -153,15 +154,16 @@ def _keys(node: ast.expr, scope: dict[str, Any]) -> list[Any]:
         owner = read_node(node.args[0], scope)
         if isinstance(owner, dict):
             return list(dict.keys(owner))
-    raise Unreadable("a call")
+    raise UnreadableError("a call")
 
 
 def length(value: Any) -> int:
     """``len`` of a builtin container, past any subclass's own ``__len__``."""
-    for kind in (list, tuple, dict, set, frozenset, str, bytes):
+    kinds: tuple[Any, ...] = (list, tuple, dict, set, frozenset, str, bytes)
+    for kind in kinds:
         if isinstance(value, kind):
             return int(kind.__len__(value))
-    raise Unreadable(f"len of a {type(value).__name__}")
+    raise UnreadableError(f"len of a {type(value).__name__}")
 
 
 def tensor_layout(value: Any) -> dict[str, Any]:
@@ -169,7 +171,7 @@ def tensor_layout(value: Any) -> dict[str, Any]:
     import torch
 
     if not isinstance(value, torch.Tensor):
-        raise Unreadable(f"layout of a {type(value).__name__}")
+        raise UnreadableError(f"layout of a {type(value).__name__}")
     with torch._C.DisableTorchFunctionSubclass():
         layout = {
             "size": [int(n) for n in value.size()],
@@ -185,7 +187,7 @@ def tensor_layout(value: Any) -> dict[str, Any]:
 
 
 def _effective_keys(value: Any) -> Any:
-    """The dispatch keys a guard compares: the tensor's, with what this thread turns on and off (autocast, …)."""
+    """The keys a guard compares: the tensor's, with those this thread turns on and off (autocast, …)."""
     import torch
 
     keys = torch._C._dispatch_keys(value) | torch._C._dispatch_tls_local_include_set()
@@ -214,16 +216,7 @@ def told(value: Any) -> dict[str, Any]:
         return {"t": "size", "v": [int(n) for n in value]}
     told_: dict[str, Any] = {"t": "object", "v": f"{kind.__module__}.{kind.__qualname__}"}
     if isinstance(value, list | tuple | dict | set | frozenset):
-        told_ |= {
-            "t": kind.__name__ if kind in (list, tuple, dict, set, frozenset) else "object",
-            "len": length(value),
-        }
-        if isinstance(value, dict):
-            told_["keys"] = [
-                k[:MAX_TEXT] if type(k) is str else k
-                for k in list(dict.keys(value))[:50]
-                if type(k) in (str, int, bool)
-            ]
+        told_ |= _container(value)
     elif isinstance(value, type | types.FunctionType | types.MethodType | types.BuiltinFunctionType):
         told_["name"] = str(getattr(value, "__qualname__", kind.__name__))[:MAX_TEXT]
         code = getattr(value, "__code__", None)
@@ -232,6 +225,16 @@ def told(value: Any) -> dict[str, Any]:
     elif _is_enum(kind):
         told_ |= {"t": "enum", "v": f"{kind.__qualname__}.{object.__getattribute__(value, '_name_')}"}
     return told_
+
+
+def _container(value: Any) -> dict[str, Any]:
+    kind = type(value)
+    exact = kind in (list, tuple, dict, set, frozenset)
+    described: dict[str, Any] = {"t": kind.__name__ if exact else "object", "len": length(value)}
+    if isinstance(value, dict):
+        keys = [k for k in list(dict.keys(value))[:MAX_KEYS] if type(k) in (str, int, bool)]
+        described["keys"] = [k[:MAX_TEXT] if type(k) is str else k for k in keys]
+    return described
 
 
 def _is_enum(kind: type) -> bool:

@@ -13,11 +13,11 @@ from compilescope.capture._control import Control
 from compilescope.capture._conversions import Conversions
 from compilescope.capture._eager_calls import EagerCalls
 from compilescope.capture._entries import Entries
-from compilescope.capture._graphs import Graphs
+from compilescope.capture._graphs import Graphs, counting_functions
 from compilescope.capture._guard_failures import GuardFailures
 from compilescope.capture._head import head, rank
 from compilescope.capture._imports import after_import
-from compilescope.capture._patches import HookMissing, Patch
+from compilescope.capture._patches import HookMissingError, Patch
 from compilescope.capture._session import Session
 from compilescope.capture._stacks import Stacks
 from compilescope.capture._ticks import Ticks
@@ -62,12 +62,16 @@ class Capture:
     def attach(self) -> None:
         self._install("trace", lambda: install_trace(self.trace))
         self._install("warnings", lambda: install_warnings(self._warnings))
+        if os.environ.get("COMPILESCOPE_ROOT_PID", str(os.getpid())) == str(os.getpid()):
+            # The program itself gets a recording even if nothing compiles in it; its idle children do not.
+            self.session.safely(self.writer.record, "attached", {})
         self._call_off = after_import("torch._dynamo", self._install_dynamo)
         os.register_at_fork(after_in_child=self._forked)
         _at_multiprocessing_exit(self)
         atexit.register(self.close, "atexit")
 
     def _install_dynamo(self) -> None:
+        self._install("out_of_dynamo", self._hide)
         for name, install in self._dynamo_hooks().items():
             self._install(name, install)
         self.session.safely(self.writer.record, "process", {"m": {"hooks": self.hooks}})
@@ -83,11 +87,16 @@ class Capture:
             "compile_calls": self.control.install_compile_calls,
         }
 
+    def _hide(self) -> None:
+        self.session.dynamo_loaded(
+            TraceHandler.emit, TraceHandler.handle, WarningHandler.emit, *counting_functions(), self.close
+        )
+
     def _install(self, name: str, install: Install) -> None:
         """A hook that this torch does not support is named in the recording; the others go in."""
         try:
             made = install()
-        except (HookMissing, ImportError, AttributeError) as error:
+        except (HookMissingError, ImportError, AttributeError) as error:
             self.hooks[name] = f"missing: {error}"
         except Exception as error:
             self.hooks[name] = f"missing: {type(error).__name__}"
@@ -106,6 +115,9 @@ class Capture:
         """Last counts, then the end record. Called once per process, however Python gets to its exit."""
         if self.session.active:
             self.snapshot()
+            if self.conversions.uninteresting:
+                skipped = {"m": {"library_frames_skipped": self.conversions.uninteresting}}
+                self.session.safely(self.writer.record, "process", skipped)
             self.session.active = False
             self.ticks.stop()
             self.writer.close(how)

@@ -96,7 +96,7 @@ class Control:
         return __call__
 
     def _target(self, context: Any, fn: Any) -> None:
-        """What was asked to be compiled. Contexts also serve torch's own ``disable``: those are no targets."""
+        """What was asked to be compiled. Contexts also serve torch's ``disable``: those are no targets."""
         if type(context).__name__ not in ("OptimizeContext", "_NullDecorator"):
             return
         owner = getattr(fn, "__self__", None)

@@ -36,8 +36,8 @@ class Conversions:
         self._stacks = stacks
         self.on_begin: Callable[[Conversion], None] = lambda _: None
         self.on_refused: Callable[[Conversion, int], None] = lambda *_: None
-        self.on_not_compiled: Callable[[Conversion], None] = lambda _: None
         self._refused: set[int] = set()
+        self.uninteresting = 0
 
     def install(self) -> list[Patch]:
         from torch._dynamo import convert_frame
@@ -96,11 +96,17 @@ class Conversions:
         conversion.frame = None
         swallowed, conversion.error = conversion.error, None
         outcome, reason = _outcome(result, error, swallowed)
-        self._write(conversion, outcome, reason, error or swallowed)
+        if self._is_uninteresting(conversion, outcome):
+            self.uninteresting += 1
+        else:
+            self._write(conversion, outcome, reason, error or swallowed)
         if outcome == "limit":
             self._refuse(conversion)
-        elif outcome != "compiled":
-            self._session.safely(self.on_not_compiled, conversion)
+
+    def _is_uninteresting(self, conversion: Conversion, outcome: str) -> bool:
+        """Library code that Dynamo never began to compile: a thousand frames in one compiled backward."""
+        library = self._stacks.is_library(conversion.code.co_filename)
+        return outcome == "skipped" and conversion.compile_id is None and library
 
     def _write(
         self, conversion: Conversion, outcome: str, reason: str | None, error: BaseException | None

@@ -15,10 +15,11 @@ import sys
 from typing import Any
 
 from compilescope.capture._conversions import Conversion
-from compilescope.capture._patches import HookMissing
+from compilescope.capture._patches import HookMissingError
 from compilescope.capture._session import Session
 
 UNATTRIBUTED = -1
+_IN_CAPTURE = "/compilescope/capture/"
 
 
 class EagerCalls:
@@ -68,9 +69,10 @@ class EagerCalls:
         from torch._C._dynamo.eval_frame import set_guard_complete_hook
 
         if not callable(set_guard_complete_hook):
-            raise HookMissing("set_guard_complete_hook is not there")
+            raise HookMissingError("set_guard_complete_hook is not there")
         self._installed = True
         self._looked_up = self._make()
+        self._session.dynamo_loaded(self._looked_up)
         self._previous = set_guard_complete_hook(self._looked_up)
 
     def _make(self) -> Any:
@@ -95,7 +97,8 @@ class EagerCalls:
 
     def _whose(self, caller: Any) -> int:
         if len(self._refused) == 1:
-            return next(iter(self._refused))
+            (only,) = self._refused
+            return only
         before = dict(self._failures)
         self._refresh()
         failed = [serial for serial in self._refused if _all_grew(before[serial], self._failures[serial])]
@@ -109,7 +112,7 @@ class EagerCalls:
 
 
 def _failures(code: Any) -> list[int]:
-    """How often the guards of each entry of a code object have failed below the root, by torch's own count."""
+    """How often the guards of each entry of a code object have failed below the root, as torch counts."""
     from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 
     return [
@@ -132,15 +135,14 @@ def _has_entries(code: Any) -> bool:
 def _call_site(frame: Any, _code: Any) -> Any:
     """The site a frame under conversion was called from: the first frame outside the converter."""
     while frame is not None and (
-        frame.f_code.co_filename.endswith("convert_frame.py")
-        or "/compilescope/capture/" in frame.f_code.co_filename
+        frame.f_code.co_filename.endswith("convert_frame.py") or _IN_CAPTURE in frame.f_code.co_filename
     ):
         frame = frame.f_back
     return _site(frame)
 
 
 def _site(frame: Any) -> Any:
-    """Caller and instruction. All compiled callables share torch's compile_wrapper: told apart by its ``fn``."""
+    """Caller and instruction. Compiled callables share torch's compile_wrapper: told apart by its ``fn``."""
     if frame is None:
         return None
     code = frame.f_code

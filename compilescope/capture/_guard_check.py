@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from compilescope.capture._access import Unreadable, length, read, told
+from compilescope.capture._access import UnreadableError, length, read, told
 from compilescope.capture._entries import Entry
 from compilescope.capture._relations import condition_of, duplicates, evaluate
 
@@ -78,7 +78,7 @@ class Recheck:
                         self._fail(kind, same[0], [part], {"t": "same", "v": same})
                     continue
                 holds, operands = evaluate(part, self._locals, self._globals)
-            except Unreadable:
+            except UnreadableError:
                 self.unchecked[kind] += 1
                 continue
             if not holds:

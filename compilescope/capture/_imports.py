@@ -15,7 +15,7 @@ from typing import Any
 
 
 def after_import(name: str, action: Callable[[], None]) -> Callable[[], None]:
-    """Call ``action`` once ``name`` is imported: now, if it already is. Returns a function that calls it off."""
+    """Call ``action`` once ``name`` is imported, now if it already is. What is returned calls it off."""
     module = sys.modules.get(name)
     if module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False):
         action()
@@ -37,7 +37,7 @@ class _Waiting:
             sys.meta_path.remove(self)
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+        self, fullname: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if fullname != self._name:
             return None
@@ -46,15 +46,16 @@ class _Waiting:
         loader = None if spec is None else spec.loader
         if loader is None:
             return spec
+        self._act_after(loader)
+        return spec
+
+    def _act_after(self, loader: Any) -> None:
+        """Shadow ``exec_module`` on this one loader object, until it has been called once."""
         exec_module, action = loader.exec_module, self._action
 
         def exec_then_act(module: Any) -> None:
+            del loader.exec_module
             exec_module(module)
-            try:
-                del loader.exec_module  # type: ignore[union-attr]
-            except AttributeError:
-                pass
             action()
 
-        loader.exec_module = exec_then_act  # type: ignore[method-assign]
-        return spec
+        loader.exec_module = exec_then_act

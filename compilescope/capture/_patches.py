@@ -14,8 +14,8 @@ from typing import Any
 Wrapper = Callable[..., Any]
 
 
-class HookMissing(Exception):
-    """This torch lacks what a hook needs. The message says what, and ends up in the recording's head."""
+class HookMissingError(Exception):
+    """This torch lacks what a hook needs. The message says what, and ends up in the recording."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ def current_attribute(owner: Any, name: str) -> Any:
 
 
 def patch(owner: Any, name: str, make: Callable[[Wrapper], Wrapper]) -> Patch:
-    """Replace ``owner.name`` by ``make(original)``. Raises HookMissing when it is not a plain callable."""
+    """Replace ``owner.name`` by ``make(original)``. Raises HookMissingError if it is not a callable."""
     original = current_attribute(owner, name)
     if not callable(original):
         where = getattr(owner, "__qualname__", getattr(owner, "__name__", repr(owner)))
-        raise HookMissing(f"{where}.{name} is not there")
+        raise HookMissingError(f"{where}.{name} is not there")
     wrapper = make(original)
     _sit_in_the_same_file(wrapper, original)
     functools.update_wrapper(wrapper, original)

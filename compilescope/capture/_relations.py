@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from compilescope.capture._access import Unreadable, read_node, told
+from compilescope.capture._access import UnreadableError, read_node, told
 
 _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
@@ -32,7 +32,7 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mod: operator.mod,
 }
 _NUMBERS = (bool, int, float)
-_FUNCTIONS = {"max": max, "min": min, "abs": abs, "float": float, "int": int}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {"max": max, "min": min, "abs": abs, "float": float, "int": int}
 
 
 def condition_of(part: str) -> str:
@@ -41,24 +41,24 @@ def condition_of(part: str) -> str:
 
 
 def evaluate(part: str, f_locals: dict[str, Any], f_globals: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
-    """Whether one condition holds, and its operands by source text. Raises Unreadable."""
+    """Whether one condition holds, and its operands by source text. Raises UnreadableError."""
     operands: dict[str, Any] = {}
     try:
         tree = ast.parse(condition_of(part), mode="eval").body
         holds = bool(_value(tree, {"L": f_locals, "G": f_globals}, operands))
     except (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
-        raise Unreadable(f"not a condition: {type(error).__name__}") from None
+        raise UnreadableError(f"not a condition: {type(error).__name__}") from None
     return holds, operands
 
 
 def duplicates(part: str, f_locals: dict[str, Any], f_globals: dict[str, Any]) -> list[str]:
-    """Sources of ``check_no_aliasing(a, b, …)`` that now name one and the same tensor. Raises Unreadable."""
+    """Sources of ``check_no_aliasing(a, b, …)`` that name one and the same tensor. Raises UnreadableError."""
     try:
         call = ast.parse(condition_of(part), mode="eval").body
     except (SyntaxError, ValueError, RecursionError):
-        raise Unreadable("not a call") from None
+        raise UnreadableError("not a call") from None
     if not isinstance(call, ast.Call):
-        raise Unreadable("not a call")
+        raise UnreadableError("not a call")
     scope = {"L": f_locals, "G": f_globals}
     seen: dict[int, str] = {}
     same: list[str] = []
@@ -94,10 +94,10 @@ def _comparison(node: ast.Compare, scope: dict[str, Any], operands: dict[str, An
     values = [_value(v, scope, operands) for v in (node.left, *node.comparators)]
     for op, left, right in zip(node.ops, values, values[1:], strict=False):
         if type(op) not in _COMPARE:
-            raise Unreadable(type(op).__name__)
+            raise UnreadableError(type(op).__name__)
         identity = isinstance(op, ast.Is | ast.IsNot)
         if not identity and not (_plain(left) and _plain(right)):
-            raise Unreadable("comparison of objects")  # their __eq__ is user code
+            raise UnreadableError("comparison of objects")  # their __eq__ is user code
         if not _COMPARE[type(op)](left, right):
             return False
     return True
@@ -106,18 +106,18 @@ def _comparison(node: ast.Compare, scope: dict[str, Any], operands: dict[str, An
 def _unary(node: ast.UnaryOp, scope: dict[str, Any], operands: dict[str, Any]) -> Any:
     value = _value(node.operand, scope, operands)
     if not _plain(value):
-        raise Unreadable("truth of an object")
+        raise UnreadableError("truth of an object")
     if isinstance(node.op, ast.Not):
         return not value
     if isinstance(node.op, ast.USub):
         return -value
-    raise Unreadable(type(node.op).__name__)
+    raise UnreadableError(type(node.op).__name__)
 
 
 def _number(node: ast.expr, scope: dict[str, Any], operands: dict[str, Any]) -> Any:
     value = _value(node, scope, operands)
     if type(value) not in _NUMBERS:
-        raise Unreadable("not a number")
+        raise UnreadableError("not a number")
     return value
 
 

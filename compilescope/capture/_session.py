@@ -1,7 +1,8 @@
 """What one capture in one process knows: where it writes, the epoch, what each thread is compiling.
 
-Every hook runs its own part through :meth:`Session.safely`: an exception in it is counted as lost in the
-recording and never reaches the program.
+Every hook runs its own part through :meth:`Session.safely`. Two promises are kept there: an exception in it
+is counted as lost and never reaches the program, and Dynamo does not look at our frames. Where its frame
+evaluation is on while a hook runs (compiled autograd does this), it would compile the hook itself.
 """
 
 from __future__ import annotations
@@ -32,10 +33,12 @@ class Session:
         self.active = True
         self.epoch = 0
         self.thread = ThreadState()
+        self._set_eval_frame: Callable[[Any], Any] = lambda _: None
         self._codes: dict[int, tuple[int, Any]] = {}  # id -> serial, code (kept: an id must not be reused)
 
     def safely(self, part: Callable[..., T], *args: Any, **kwargs: Any) -> T | None:
         """Run our part of a hook. Its failure costs one counted record, never the program."""
+        before = self._set_eval_frame(None)
         try:
             return part(*args, **kwargs)
         except Exception as error:
@@ -45,6 +48,16 @@ class Session:
             except Exception:
                 pass
             return None
+        finally:
+            self._set_eval_frame(before)
+
+    def dynamo_loaded(self, *entry_points: Any) -> None:
+        """From now on hooks run with frame evaluation off; the functions they are entered by are skipped."""
+        from torch._dynamo.eval_frame import set_eval_frame, skip_code
+
+        for function in (*entry_points, Session.safely):
+            skip_code(function.__code__)
+        self._set_eval_frame = set_eval_frame
 
     def code_serial(self, code: Any) -> int:
         """A small number for a code object. Equal code objects of two functions are told apart."""

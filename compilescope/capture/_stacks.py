@@ -53,16 +53,17 @@ class Stacks:
         return known
 
     def _classify(self, filename: str) -> bool:
-        if (
-            filename.startswith(("<frozen", "<eval_with_key", "<__array_function__"))
-            or filename == "<string>"
-        ):
+        if filename.startswith(("<frozen", "<eval_with_key", "<__array_function__", "<string>")):
             return False
         if filename.startswith((self._torch, _OURS)):
             return False
         if any(site in filename for site in _SITE):
             return f"{os.sep}torch{os.sep}" not in filename and f"{os.sep}triton{os.sep}" not in filename
         return not filename.startswith(_STDLIB)
+
+    def is_library(self, filename: str) -> bool:
+        """Installed packages, the standard library, torch, generated code: not what the user wrote."""
+        return not self.is_user_file(filename) or any(site in filename for site in _SITE)
 
     def user_frames(self, skip: int = 1) -> list[UserFrame]:
         """The user frames of the caller's stack, innermost first, at most MAX_FRAMES."""

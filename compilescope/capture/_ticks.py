@@ -80,7 +80,7 @@ class Ticks:
         return True
 
     def _open_phases(self) -> None:
-        """What is being compiled right now, if it takes long: the last such record says where a killed run was."""
+        """What is being compiled now, if it takes long: the last such record says where a killed run was."""
         for thread, stack in self._trace.open_phases().items():
             if stack != self._open.get(thread):
                 self._session.writer.record("open", {"th": thread, "stack": stack})

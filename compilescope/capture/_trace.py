@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from compilescope.capture._dynamo_blind import out_of_dynamo
 from compilescope.capture._session import Session
 from compilescope.capture._stacks import Stacks
 from compilescope.recording.phases import PhaseFold
@@ -65,13 +64,12 @@ class TraceHandler(logging.Handler):
         self._file_ids: dict[int, int] = {}  # torch's interned file id -> the recording's
         self._started: set[tuple[Any, ...]] = set()
         self._rank: int | None = None
-        self._observe = out_of_dynamo(self._write)
 
     def emit(self, record: logging.LogRecord) -> None:
         if self._session.active:
-            self._session.safely(self._observe, record)
+            self._session.safely(self._write, record)
 
-    def handle(self, record: logging.LogRecord) -> bool:  # type: ignore[override]
+    def handle(self, record: logging.LogRecord) -> bool:
         # No lock: the writer has its own, and two threads compiling at once must not wait for each other.
         self.emit(record)
         return True
@@ -198,7 +196,7 @@ def _declined(name: str, body: Any) -> bool:
 
 
 def install(handler: TraceHandler) -> None:
-    """Put the handler first on torch's trace logger, on a logger that a global ``logging.disable`` cannot mute."""
+    """Put the handler first, on a logger that a global ``logging.disable`` cannot mute."""
     trace_log = logging.getLogger("torch.__trace")
     trace_log.handlers.insert(0, handler)
     if "isEnabledFor" not in vars(trace_log) and type(trace_log).isEnabledFor is logging.Logger.isEnabledFor:
@@ -211,4 +209,4 @@ def uninstall(handler: TraceHandler) -> None:
     if handler in trace_log.handlers:
         trace_log.handlers.remove(handler)
     if vars(trace_log).pop("_compilescope_enabled", False):
-        del trace_log.isEnabledFor  # type: ignore[method-assign]
+        del trace_log.isEnabledFor

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from compilescope.capture._dynamo_blind import out_of_dynamo
 from compilescope.capture._session import Session
 
 LOGGERS = (
@@ -24,11 +23,10 @@ class WarningHandler(logging.Handler):
         super().__init__(logging.WARNING)
         self._session = session
         self._written = 0
-        self._observe = out_of_dynamo(self._write)
 
     def emit(self, record: logging.LogRecord) -> None:
         if self._session.active:
-            self._session.safely(self._observe, record)
+            self._session.safely(self._write, record)
 
     def _write(self, record: logging.LogRecord) -> None:
         self._written += 1
