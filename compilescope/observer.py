@@ -1,7 +1,8 @@
 """The protocol a bucketed backend reports to: compiles as events, dispatches as counters.
 
-A backend (ours, an adapter for somebody else's, a user's own) subclasses nothing: it has ``name``, ``events()``
-and ``dispatch_counts()``, announces itself once with :func:`announce`, and calls :func:`emit` at compile time.
+A backend (ours, an adapter for somebody else's, a user's own) subclasses nothing: it has ``name``,
+``events()`` and ``dispatch_counts()``, announces itself once with :func:`announce`, and calls :func:`emit`
+at compile time.
 Whoever wants to know registers an observer, early or late: events that happened before are replayed to it.
 
 A request never calls an observer. The backend increments a counter of its own, and an observer reads
@@ -42,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SymbolFact:
-    """One symbol of a captured graph. ``name`` is the user's ('tokens'), None for a symbol without a ladder."""
+    """A symbol of a captured graph. ``name`` is the user's ('tokens'), None where it has no ladder."""
 
     symbol: str
     name: str | None
@@ -67,7 +68,7 @@ class InputLayout:
 
 @dataclass(frozen=True, slots=True)
 class EntryCaptured:
-    """Dynamo handed the backend a graph. ``bypassed`` says why no rung was made of it, None when they were."""
+    """Dynamo handed the backend a graph. ``bypassed`` says why it has no rungs, None when it has."""
 
     backend: str
     entry: int
@@ -83,18 +84,18 @@ class EntryCaptured:
 class RungCompiled:
     """An artifact exists. ``kind`` is 'pin', 'range' or 'dynamic'.
 
-    ``sizes`` maps each bucketed name to its low and high size, both included (equal for a pin). ``cache`` is
+    ``sizes`` gives each bucketed name its low and high size, both included (equal for a pin). ``cache`` is
     'hit', 'miss', 'bypass' or 'none' (a compiler without a cache). ``kernels`` is None when not known.
-    ``predicate`` is what must hold besides the sizes, as Python over the symbols. ``same_code_as`` is the label
-    of an earlier rung with identical code, whose artifact this one shares. ``split_from`` is the label of the
-    range this one is a part of, because the compiler's own guards were narrower than what was asked for.
+    ``predicate`` is what must hold besides the sizes, as Python over the symbols. ``same_code_as`` is the
+    label of an earlier rung with identical code, whose artifact this one shares. ``split_from`` is the label
+    of the range this one is a part of: the compiler's own guards were narrower than what was asked for.
     """
 
     backend: str
     entry: int
     rung: str
     kind: str
-    sizes: tuple[tuple[str, int, int], ...]
+    sizes: tuple[tuple[str, int, int | None], ...]
     hints: tuple[tuple[str, int], ...]
     inputs: tuple[InputLayout, ...]
     wall_s: float
@@ -143,7 +144,7 @@ Event = EntryCaptured | RungCompiled | RungRefused | RungFailed | BackendReset
 
 @dataclass(frozen=True, slots=True)
 class DispatchCount:
-    """Calls so far, since the process started. ``outcome`` is 'exact', 'range', 'dynamic', 'eager' or 'bypassed'.
+    """Calls since the process started. ``outcome`` is 'exact', 'range', 'dynamic', 'eager' or 'bypassed'.
 
     ``sizes`` are the bucketed sizes in the order of ``names``; None where more distinct sizes were seen than
     are counted one by one.

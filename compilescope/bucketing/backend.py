@@ -1,0 +1,233 @@
+"""BucketedBackend: what torch.compile is given."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import torch
+from torch import fx
+
+from compilescope import observer
+from compilescope.bucketing._torch import current_compile_id
+from compilescope.bucketing.compile import CapturedGraph
+from compilescope.bucketing.entry import Entry, location_of
+from compilescope.bucketing.explain import Explanation
+from compilescope.bucketing.identify import (
+    TAG,
+    BoundName,
+    Dims,
+    Placeholder,
+    bind_names,
+    facts,
+    placeholders,
+    shape_env_of,
+    symbols_of,
+)
+from compilescope.bucketing.inner import Inner, InnerCompiler
+from compilescope.bucketing.preconditions import bypass_reason
+from compilescope.bucketing.state import GlobalState
+from compilescope.errors import UsageError
+from compilescope.ladder import BucketLadder, LadderProduct
+from compilescope.observer import BackendReset, DispatchCount, EntryCaptured, Event
+
+Ladder = BucketLadder | Mapping[str, BucketLadder] | LadderProduct
+Build = Literal["capture", "warm_up"]
+
+_numbers = itertools.count(1)
+
+
+class BucketedBackend:
+    """Compile one trace many times: a static artifact per rung, dispatched by the sizes of each call.
+
+    ``ladder`` is one ladder, or a mapping of symbol name to ladder; ``dims`` says which dimension of which
+    argument each name is, e.g. ``{"x": {0: "tokens"}}``. The caller marks those dimensions dynamic, or uses
+    :func:`bucketed`, which does. ``inner`` makes the artifacts: "inductor" (with torch.compile's ``mode`` and
+    ``options``), "aot_eager", "eager" or a callable. With several ladders, ``only`` lists the combinations to
+    make and ``budget`` limits their number. ``build`` says when rungs are compiled: as soon as Dynamo has
+    captured a graph, or only by ``warm_up``, until which calls run eagerly and are counted so.
+
+    Raises UsageError (LadderError for ladders) at once, and nothing of its own on a call.
+    """
+
+    def __init__(
+        self,
+        ladder: Ladder,
+        dims: Dims,
+        *,
+        inner: Inner = "inductor",
+        mode: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        only: Sequence[Mapping[str, int]] | None = None,
+        budget: int | None = None,
+        build: Build = "capture",
+    ) -> None:
+        self.name = self.__name__ = f"bucketed-{next(_numbers)}"
+        self.dims = dims
+        self.ladder = product_of(ladder, dims, only, budget)
+        self._compiler = InnerCompiler(inner, mode, options)
+        self._build: Build = build
+        self._thread = threading.local()
+        self._entries: list[Entry] = []
+        self._bypassed: dict[int, list[int]] = {}
+        self._retired: list[DispatchCount] = []
+        self._events: list[Event] = []
+        self._next_entry = itertools.count()
+        observer.announce(self)
+
+    def __call__(self, graph_module: fx.GraphModule, example_inputs: Sequence[Any]) -> Any:
+        """Dynamo's protocol: a captured graph and real inputs to a callable."""
+        inputs = placeholders(graph_module)
+        shape_env = shape_env_of(inputs)
+        names = {
+            name: bound
+            for name, bound in bind_names(inputs, example_inputs, self.dims).items()
+            if name in self.ladder.names
+        }
+        bypassed = bypass_reason(graph_module, inputs, example_inputs, names)
+        number = next(self._next_entry)
+        self._report(self._captured_event(number, graph_module, inputs, shape_env, names, bypassed))
+        if bypassed is not None:
+            return self._bypass(number, graph_module, example_inputs)
+        captured = CapturedGraph.of(graph_module, inputs, example_inputs, shape_env, current_compile_id())
+        entry = Entry(
+            self.name, number, captured, names, self.ladder, self._compiler, self._report, self._unarmed
+        )
+        self._entries.append(entry)
+        if self._build == "capture" and not self._is_warming:
+            entry.build()
+        return entry.dispatch.function
+
+    def explain(self) -> Explanation:
+        """Entry by rung: sizes, kernels, compile seconds, cache outcome, hits, fallbacks, refusals."""
+        return Explanation.of(self.events(), self.dispatch_counts())
+
+    def events(self) -> list[Event]:
+        return list(self._events)
+
+    def dispatch_counts(self) -> list[DispatchCount]:
+        bypassed = [
+            DispatchCount(self.name, number, "bypassed", "bypassed", (), (), calls[0])
+            for number, calls in list(self._bypassed.items())
+        ]
+        live = [count for entry in list(self._entries) for count in entry.dispatch_counts()]
+        return [*self._retired, *live, *bypassed]
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The captured graphs that have rungs, oldest first."""
+        return tuple(self._entries)
+
+    def reset(self) -> None:
+        """Called by ``torch._dynamo.reset()``: forget the captured graphs, keep what was counted."""
+        self._retired += [count for entry in self._entries for count in entry.dispatch_counts()]
+        self._report(BackendReset(self.name, len(self._entries)))
+        self._entries.clear()
+
+    @contextmanager
+    def warming(self) -> Iterator[None]:
+        """Within it this thread's calls run eagerly and uncounted, and graphs it captures stay pending."""
+        for entry in self._entries:
+            entry.dispatch.disarm()
+        self._thread.warming = True
+        try:
+            yield
+        finally:
+            self._thread.warming = False
+
+    def arm(self) -> None:
+        """Serve every call with what has been built so far."""
+        for entry in self._entries:
+            entry.dispatch.arm()
+
+    @property
+    def _is_warming(self) -> bool:
+        return getattr(self._thread, "warming", False)
+
+    def _unarmed(self, entry: Entry, arguments: tuple[Any, ...]) -> Any:
+        if self._is_warming:
+            outputs = entry.eager(*arguments)
+        else:
+            entry.dispatch.arm()
+            outputs = entry.dispatch.armed(*arguments)
+        _tag_outputs(entry, outputs)
+        return outputs
+
+    def _bypass(self, number: int, graph_module: fx.GraphModule, example_inputs: Sequence[Any]) -> Any:
+        calls = self._bypassed[number] = [0]
+        compiled = self._compiler.compile_plainly(graph_module, example_inputs)
+
+        def bypassed(*arguments: Any) -> Any:
+            calls[0] += 1
+            return compiled(*arguments)
+
+        return bypassed
+
+    def _captured_event(
+        self,
+        number: int,
+        graph_module: fx.GraphModule,
+        inputs: tuple[Placeholder, ...],
+        shape_env: Any,
+        names: Mapping[str, BoundName],
+        bypassed: str | None,
+    ) -> EntryCaptured:
+        compile_id = current_compile_id()
+        state = GlobalState.now()
+        return EntryCaptured(
+            backend=self.name,
+            entry=number,
+            compile_id=None if compile_id is None else str(compile_id),
+            location=location_of(graph_module),
+            grad_enabled=state.grad_enabled,
+            state=str(state),
+            symbols=() if shape_env is None else facts(shape_env, symbols_of(inputs), names),
+            bypassed=bypassed,
+        )
+
+    def _report(self, event: Event) -> None:
+        self._events.append(event)
+        observer.emit(event)
+
+
+def product_of(
+    ladder: Ladder, dims: Dims, only: Sequence[Mapping[str, int]] | None, budget: int | None
+) -> LadderProduct:
+    """``ladder`` in its general form, checked against ``dims``. Raises UsageError."""
+    if isinstance(ladder, LadderProduct):
+        product = ladder
+    else:
+        limits = {} if budget is None else {"budget": budget}
+        product = LadderProduct.of(_by_name(ladder, dims), only, **limits)
+    named = {name for by_dim in dims.values() for name in by_dim.values()}
+    missing = [name for name in product.names if name not in named]
+    if missing:
+        raise UsageError(f"no dimension in dims is named {missing[0]!r}, which has a ladder")
+    pads = [name for name, each in product.ladders if each.pad_rungs]
+    if pads:
+        raise UsageError(f"the ladder of {pads[0]!r} has pads, and this backend does not pad: use pins")
+    return product
+
+
+def _by_name(ladder: BucketLadder | Mapping[str, BucketLadder], dims: Dims) -> Mapping[str, BucketLadder]:
+    if not isinstance(ladder, BucketLadder):
+        return ladder
+    names = list(dict.fromkeys(name for by_dim in dims.values() for name in by_dim.values() if name))
+    if len(names) != 1:
+        raise UsageError(
+            f"one ladder, but dims has {len(names)} names: {', '.join(names) or 'none'}",
+            hint='Give each its own: ladder={"batch": ..., "tokens": ...}',
+        )
+    return {names[0]: ladder}
+
+
+def _tag_outputs(entry: Entry, outputs: Sequence[Any]) -> None:
+    """Tell the graph behind a graph break, which is about to be captured, which of its sizes are bucketed."""
+    for position, dims in entry.output_names:
+        tensor = outputs[position]
+        if isinstance(tensor, torch.Tensor) and not isinstance(tensor, torch.nn.Parameter):
+            setattr(tensor, TAG, dims)
+            torch._dynamo.maybe_mark_dynamic(tensor, list(dims))

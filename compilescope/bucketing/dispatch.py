@@ -1,0 +1,162 @@
+"""Which artifact serves a call: exact, then range, then dynamic, then eager. Never an assertion.
+
+The function is generated, because a call through it should cost a dictionary look-up and an increment.
+Increments are plain ``counts[key] += 1``: CPython switches threads only between calls and at backward jumps,
+so none is lost under the GIL.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from compilescope.bucketing.inner import Artifact
+
+DISTINCT_SIZES = 4096
+"""Sizes counted one by one for each artifact; calls at further ones are counted together under ``OTHER``."""
+
+OTHER = "other sizes"
+
+SizeCounts = dict[Any, int]
+
+
+@dataclass(slots=True)
+class Served:
+    """An artifact and its calls by size. ``predicate`` is Python over the arguments ``a``; empty: always."""
+
+    rung: str
+    outcome: str
+    artifact: Artifact
+    predicate: tuple[str, ...] = ()
+    counts: SizeCounts = field(default_factory=dict)
+
+
+class Dispatch:
+    """The callable given to Dynamo, and its counters.
+
+    ``symbols`` is the Python that reads each bucketed symbol from the arguments ``a``; a key is the tuple of
+    their values, or the value itself when there is one. Until :meth:`arm` every call goes to ``unarmed``.
+    """
+
+    def __init__(self, symbols: Sequence[str], fallback: Served, unarmed: Callable[..., Any]) -> None:
+        self._symbols = tuple(symbols)
+        self._fallback = fallback
+        self._pins: dict[Any, Artifact] = {}
+        self._hits: SizeCounts = {}
+        self._labels: dict[Any, str] = {}
+        self._choices: dict[tuple[int, ...], dict[Any, tuple[Any, Artifact, SizeCounts]]] = {}
+        self._conditional: list[Served] = []
+        self._steps: list[Served] = []
+        self._scope: dict[str, Any] = {
+            "math": math,
+            "torch": torch,
+            "unarmed": unarmed,
+            "pins": self._pins,
+            "hits": self._hits,
+            "admit": _admit,
+        }
+        self._unarmed_code = self._define(["    return unarmed(*a)"]).__code__
+        self.armed = self._define(["    return unarmed(*a)"])
+        self.function = self._define(["    return unarmed(*a)"])
+
+    def add_pin(self, sizes: Sequence[int | None], served: Served) -> None:
+        """Serve calls whose symbols equal ``sizes``; a None leaves that symbol free."""
+        fixed = tuple(position for position, size in enumerate(sizes) if size is not None)
+        key = _key([size for size in sizes if size is not None])
+        if len(fixed) == len(self._symbols) and not served.predicate:
+            self._hits.setdefault(key, 0)
+            self._labels[key] = served.rung
+            self._pins[key] = served.artifact
+            return
+        self._conditional.append(served)
+        holds = self._condition(served.predicate) if served.predicate else None
+        self._choices.setdefault(fixed, {})[key] = (holds, served.artifact, served.counts)
+
+    def add_step(self, served: Served) -> None:
+        """Append to the chain between the exact look-ups and the fallback."""
+        self._steps.append(served)
+
+    def arm(self) -> None:
+        """Serve calls, from the next one on, with what has been added so far."""
+        # Dynamo holds the function object: its code is what can be exchanged, in one atomic store.
+        self.armed = self._define(self._body())
+        self.function.__code__ = self.armed.__code__
+
+    def disarm(self) -> None:
+        """Send calls to ``unarmed`` again; ``armed`` still serves."""
+        self.function.__code__ = self._unarmed_code
+
+    def counted(self) -> Iterator[tuple[str, str, Any, int]]:
+        """(rung, outcome, key, calls so far) for everything that was called; the key may be ``OTHER``."""
+        for key, count in list(self._hits.items()):
+            yield self._labels[key], "exact", key, count
+        for served in (*self._conditional, *self._steps, self._fallback):
+            for key, count in list(served.counts.items()):
+                yield served.rung, served.outcome, key, count
+
+    def values(self, key: Any) -> tuple[int, ...] | None:
+        """The symbols' values of a key of :meth:`counted`; None for ``OTHER``."""
+        if key is OTHER:
+            return None
+        return key if isinstance(key, tuple) else (key,)
+
+    def _body(self) -> list[str]:
+        lines = [f"    k = {self._key_source(range(len(self._symbols)))}"]
+        if self._pins:
+            lines += [
+                "    rung = pins.get(k)",
+                "    if rung is not None:",
+                "        hits[k] += 1",
+                "        return rung(*a)",
+            ]
+        for number, fixed in enumerate(sorted(self._choices, key=len, reverse=True)):
+            lines += self._choice_lines(number, fixed)
+        for number, served in enumerate((*self._steps, self._fallback)):
+            lines += self._step_lines(number, served)
+        return lines
+
+    def _choice_lines(self, number: int, fixed: tuple[int, ...]) -> list[str]:
+        self._scope[f"choices_{number}"] = self._choices[fixed]
+        return [
+            f"    choice = choices_{number}.get({self._key_source(fixed)})",
+            "    if choice is not None and (choice[0] is None or choice[0](a)):",
+            "        counts = choice[2]",
+            "        counts[k if k in counts else admit(counts, k)] += 1",
+            "        return choice[1](*a)",
+        ]
+
+    def _step_lines(self, number: int, served: Served) -> list[str]:
+        self._scope[f"step_{number}"] = served.artifact
+        self._scope[f"counts_{number}"] = served.counts
+        test = " and ".join(f"({term})" for term in served.predicate) or "True"
+        return [
+            f"    if {test}:",
+            f"        counts_{number}[k if k in counts_{number} else admit(counts_{number}, k)] += 1",
+            f"        return step_{number}(*a)",
+        ]
+
+    def _key_source(self, positions: Sequence[int]) -> str:
+        symbols = [self._symbols[position] for position in positions]
+        return symbols[0] if len(symbols) == 1 else f"({', '.join(symbols)})"
+
+    def _condition(self, predicate: Sequence[str]) -> Any:
+        return eval("lambda a: " + " and ".join(f"({term})" for term in predicate), self._scope)
+
+    def _define(self, body: list[str]) -> Any:
+        local: dict[str, Any] = {}
+        exec("def dispatch(*a):\n" + "\n".join(body), self._scope, local)
+        return local["dispatch"]
+
+
+def _key(sizes: Sequence[int]) -> Any:
+    return sizes[0] if len(sizes) == 1 else tuple(sizes)
+
+
+def _admit(counts: SizeCounts, key: Any) -> Any:
+    admitted = key if len(counts) < DISTINCT_SIZES else OTHER
+    counts.setdefault(admitted, 0)
+    return admitted

@@ -1,0 +1,238 @@
+"""One graph that Dynamo captured: it owns the rungs its guards admit, their artifacts and their counters."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import fx
+
+from compilescope.bucketing._torch import compile_lock
+from compilescope.bucketing.compile import CapturedGraph, CompiledRung, compile_rung
+from compilescope.bucketing.concretize import literal_copy
+from compilescope.bucketing.dispatch import Dispatch, Served
+from compilescope.bucketing.guards import UnreachableGuardError
+from compilescope.bucketing.identify import BoundName, symbols_of, traced_value
+from compilescope.bucketing.inner import InnerCompiler, as_eager
+from compilescope.bucketing.plan import Job, Refusal, plan, remainder
+from compilescope.ladder import LadderProduct
+from compilescope.observer import DispatchCount, Event, RungCompiled, RungFailed, RungRefused
+
+MAX_SPLITS = 8
+"""Into how many parts a range may fall; what is left then is served by the next step of the chain."""
+
+_OUTCOMES = {"pin": "exact", "range": "range", "dynamic": "dynamic"}
+
+
+class Entry:
+    """``pending`` holds the jobs that are not built yet; an interrupt leaves the job it hit in place."""
+
+    def __init__(
+        self,
+        backend: str,
+        number: int,
+        captured: CapturedGraph,
+        names: Mapping[str, BoundName],
+        ladder: LadderProduct,
+        compiler: InnerCompiler,
+        report: Callable[[Event], None],
+        unarmed: Callable[[Entry, tuple[Any, ...]], Any],
+    ) -> None:
+        self.backend = backend
+        self.number = number
+        self.state = captured.state
+        self.location = location_of(captured.graph_module)
+        self.output_names = _named_outputs(captured.graph_module, names)
+        self.eager = as_eager(literal_copy(captured.graph_module, {}))
+        self.pending: deque[Job] = deque()
+        self.admitted: set[str] = set()
+        self.refused: dict[str, RungRefused] = {}
+        self._names = tuple(name for name, bound in names.items() if bound.symbols)
+        self._symbols = tuple(dict.fromkeys(s for bound in names.values() for s in bound.symbols))
+        self._key_positions = tuple(self._symbols.index(names[name].symbols[0]) for name in self._names)
+        self._captured: CapturedGraph | None = captured
+        self._compiler = compiler
+        self._report = report
+        self._shared: dict[tuple[str, ...], tuple[str, Any]] = {}
+        self._splits = 0
+        self.dispatch = Dispatch(
+            [captured.reach[symbol] for symbol in self._symbols],
+            Served("eager", "eager", self.eager),
+            lambda *arguments: unarmed(self, arguments),
+        )
+        for step in plan(ladder, names, symbols_of(captured.inputs), captured.shape_env):
+            self._schedule(step)
+
+    def build(self, before_job: Callable[[Entry, Job], None] | None = None) -> None:
+        """Compile what is pending, one rung after the other; one that fails is reported and left out."""
+        with compile_lock():
+            while self.pending:
+                if before_job is not None:
+                    before_job(self, self.pending[0])
+                self._build_next(self.pending[0])
+            self._captured = None
+
+    def dispatch_counts(self) -> list[DispatchCount]:
+        return [
+            DispatchCount(self.backend, self.number, rung, outcome, self._names, self._sizes(key), count)
+            for rung, outcome, key, count in self.dispatch.counted()
+        ]
+
+    def _sizes(self, key: Any) -> tuple[int, ...] | None:
+        values = self.dispatch.values(key)
+        return None if values is None else tuple(values[position] for position in self._key_positions)
+
+    def _schedule(self, step: Job | Refusal) -> None:
+        if isinstance(step, Job):
+            self.pending.append(step)
+            self.admitted.add(step.label)
+        else:
+            self._refuse(step)
+
+    def _refuse(self, refusal: Refusal) -> None:
+        violated = refusal.violated
+        event = RungRefused(
+            self.backend,
+            self.number,
+            refusal.label,
+            refusal.kind,
+            refusal.reason,
+            violated.guard if violated else None,
+            violated.user_line if violated else None,
+        )
+        self.refused[refusal.label] = event
+        self._report(event)
+
+    def _build_next(self, job: Job) -> None:
+        assert self._captured is not None
+        started = time.perf_counter()
+        parts: list[Job | Refusal] = []
+        try:
+            compiled = compile_rung(self._captured, self._compiler, job.sizes, job.hints, job.spans)
+        except UnreachableGuardError as unreachable:
+            self._refuse(Refusal(job.label, job.kind, f"its guards cannot be checked: {unreachable}"))
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            wall_s = time.perf_counter() - started
+            self._report(RungFailed(self.backend, self.number, job.label, job.kind, text, wall_s))
+        else:
+            parts = self._accept(job, compiled)
+        self.pending.popleft()
+        for part in parts:
+            if isinstance(part, Job):
+                self.pending.appendleft(part)
+            else:
+                self._refuse(part)
+
+    def _accept(self, job: Job, compiled: CompiledRung) -> list[Job | Refusal]:
+        spans, parts = self._valid_spans(job, compiled)
+        artifact, same_code_as = self._artifact(job, compiled)
+        conditions = tuple(dict.fromkeys((*self._span_terms(spans), *compiled.predicate)))
+        served = Served(job.label, _OUTCOMES[job.kind], artifact, conditions)
+        if job.kind == "pin":
+            self.dispatch.add_pin([job.sizes.get(symbol) for symbol in self._symbols], served)
+        else:
+            self.dispatch.add_step(served)
+        self._report(self._compiled_event(job, compiled, spans, same_code_as))
+        return parts
+
+    def _valid_spans(
+        self, job: Job, compiled: CompiledRung
+    ) -> tuple[dict[Any, tuple[int, int | None]], list[Job | Refusal]]:
+        """The sizes the code is really valid for, and the rest of what was asked for as further jobs."""
+        assert self._captured is not None
+        spans = dict(job.spans)
+        parts: list[Job | Refusal] = []
+        for symbol, (low, high) in job.spans.items():
+            valid_low, valid_high = compiled.valid_span(symbol)
+            spans[symbol] = (max(low, valid_low), valid_high if high is None else _least(high, valid_high))
+            if not parts and spans[symbol] != (low, high) and self._splits < MAX_SPLITS:
+                parts = list(remainder(job, symbol, spans[symbol], self._captured.shape_env))
+                self._splits += len(parts)
+        return spans, parts
+
+    def _artifact(self, job: Job, compiled: CompiledRung) -> tuple[Any, str | None]:
+        """Ranges often yield the very same code: they share one artifact."""
+        code = tuple(compiled.notes.code)
+        if job.kind == "pin" or not all(code):
+            return compiled.artifact, None
+        label, artifact = (
+            self._shared.setdefault(code, (job.label, compiled.artifact)) if code else ("", None)
+        )
+        if artifact is None or label == job.label:
+            return compiled.artifact, None
+        return artifact, label
+
+    def _span_terms(self, spans: Mapping[Any, tuple[int, int | None]]) -> list[str]:
+        assert self._captured is not None
+        terms = []
+        for symbol, (low, high) in spans.items():
+            value = self._captured.reach.get(symbol)
+            if value is not None and symbol in self._symbols:
+                terms.append(f"{low} <= {value}" if high is None else f"{low} <= {value} <= {high}")
+        return terms
+
+    def _compiled_event(
+        self,
+        job: Job,
+        compiled: CompiledRung,
+        spans: Mapping[Any, tuple[int, int | None]],
+        same_code_as: str | None,
+    ) -> RungCompiled:
+        bounds: dict[Any, tuple[int, int | None]] = {s: (size, size) for s, size in job.sizes.items()}
+        bounds |= spans
+        firsts = {name: self._symbols[i] for name, i in zip(self._names, self._key_positions, strict=True)}
+        return RungCompiled(
+            backend=self.backend,
+            entry=self.number,
+            rung=job.label,
+            kind=job.kind,
+            sizes=tuple((name, *bounds[symbol]) for name, symbol in firsts.items() if symbol in bounds),
+            hints=tuple((name, job.hints[symbol]) for name, symbol in firsts.items() if symbol in job.hints),
+            inputs=compiled.world.layouts,
+            wall_s=compiled.wall_s,
+            cache=compiled.notes.cache,
+            kernels=compiled.notes.kernels,
+            predicate=compiled.predicate,
+            same_code_as=same_code_as,
+            split_from=job.split_from,
+        )
+
+
+def location_of(graph_module: fx.GraphModule) -> str | None:
+    """'file.py:12 in forward' of the first line of the user's that the graph comes from."""
+    for node in graph_module.graph.nodes:
+        frames = re.findall(r'File "([^"]*)", line (\d+), in (\S+)', node.stack_trace or "")
+        if frames:
+            path, line, function = frames[-1]
+            return f"{path}:{line} in {function}"
+    return None
+
+
+def _named_outputs(
+    graph_module: fx.GraphModule, names: Mapping[str, BoundName]
+) -> list[tuple[int, dict[int, str]]]:
+    """Which dimensions of which outputs are a bucketed symbol, for the graph that follows a break."""
+    owner = {symbol: name for name, bound in names.items() for symbol in bound.symbols}
+    output = next(node for node in graph_module.graph.nodes if node.op == "output")
+    found = []
+    for position, node in enumerate(output.args[0]):
+        value = traced_value(node) if isinstance(node, fx.Node) else None
+        if isinstance(value, torch.Tensor):
+            sizes = enumerate(value.shape)
+            dims = {
+                dim: owner[size.node.expr]
+                for dim, size in sizes
+                if isinstance(size, torch.SymInt) and size.node.expr in owner
+            }
+            if dims:
+                found.append((position, dims))
+    return found
+
+
+def _least(first: int, second: int | None) -> int:
+    return first if second is None else min(first, second)

@@ -1,0 +1,156 @@
+"""What a bucketed backend did, as a table: entry by rung."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from compilescope.observer import (
+    DispatchCount,
+    EntryCaptured,
+    Event,
+    RungCompiled,
+    RungFailed,
+    RungRefused,
+)
+
+FALLBACKS = ("dynamic", "eager")
+
+
+@dataclass(frozen=True, slots=True)
+class RungLine:
+    """One rung of one entry. ``hits`` are the calls it served; ``event`` is all we know of its compile."""
+
+    event: RungCompiled | RungRefused | RungFailed
+    hits: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPart:
+    """One captured graph. ``fallbacks`` maps 'dynamic' and 'eager' to calls; ``calls`` are all it served."""
+
+    captured: EntryCaptured
+    rungs: tuple[RungLine, ...]
+    calls: int
+    fallbacks: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """``str()`` of it is the table. ``unadmitted`` are the rungs that no entry could have."""
+
+    entries: tuple[EntryPart, ...]
+    unadmitted: tuple[str, ...]
+
+    @classmethod
+    def of(cls, events: Iterable[Event], counts: Iterable[DispatchCount]) -> Explanation:
+        events = list(events)
+        counts = list(counts)
+        captured = [event for event in events if isinstance(event, EntryCaptured)]
+        entries = tuple(_entry(each, events, counts) for each in captured)
+        return cls(entries, _unadmitted(events))
+
+    def __str__(self) -> str:
+        lines = [line for entry in self.entries for line in _entry_lines(entry)]
+        if self.unadmitted:
+            lines.append(f"no entry admits: {', '.join(self.unadmitted)}")
+        return "\n".join(lines) or "nothing captured yet"
+
+
+def _entry(captured: EntryCaptured, events: list[Event], counts: list[DispatchCount]) -> EntryPart:
+    hits: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
+    for count in counts:
+        if count.entry == captured.entry:
+            hits[count.rung] += count.count
+            outcomes[count.outcome] += count.count
+    rungs = tuple(
+        RungLine(event, hits[event.rung])
+        for event in events
+        if isinstance(event, (RungCompiled, RungRefused, RungFailed)) and event.entry == captured.entry
+    )
+    fallbacks = tuple((outcome, outcomes[outcome]) for outcome in FALLBACKS)
+    return EntryPart(captured, rungs, outcomes.total(), fallbacks)
+
+
+def _unadmitted(events: list[Event]) -> tuple[str, ...]:
+    refused = [event.rung for event in events if isinstance(event, RungRefused)]
+    made = {event.rung for event in events if isinstance(event, RungCompiled)}
+    return tuple(dict.fromkeys(rung for rung in refused if rung not in made))
+
+
+_HEADER = ("rung", "kind", "sizes", "kernels", "compile s", "cache", "hits", "note")
+
+
+def _entry_lines(entry: EntryPart) -> list[str]:
+    captured = entry.captured
+    title = (
+        f"entry {captured.entry} [{captured.compile_id or '-'}] {captured.state}, {captured.location or '?'}"
+    )
+    if captured.bypassed is not None:
+        return [
+            title,
+            f"  no rungs: {captured.bypassed}",
+            f"  {entry.calls} calls, compiled as without a ladder",
+            "",
+        ]
+    rows = [_HEADER, *(_row(line) for line in entry.rungs)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER))]
+    table = ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    served = ", ".join(f"{count} by {outcome}" for outcome, count in entry.fallbacks)
+    return [title, *table, f"  {entry.calls} calls: {served}", ""]
+
+
+def _row(line: RungLine) -> tuple[str, ...]:
+    event = line.event
+    if isinstance(event, RungCompiled):
+        kernels = "?" if event.kernels is None else str(event.kernels)
+        seconds = f"{event.wall_s:.2f}"
+        return (
+            event.rung,
+            event.kind,
+            _sizes(event),
+            kernels,
+            seconds,
+            event.cache,
+            str(line.hits),
+            _note(event),
+        )
+    if isinstance(event, RungFailed):
+        return (
+            event.rung,
+            event.kind,
+            "",
+            "",
+            f"{event.wall_s:.2f}",
+            "",
+            "",
+            f"failed: {_one_line(event.error)}",
+        )
+    where = f" at {_one_line(event.user_line)}" if event.user_line else ""
+    guard = f": {event.guard}" if event.guard else ""
+    return (event.rung, event.kind, "", "", "", "", "", f"refused: {event.reason}{guard}{where}")
+
+
+def _sizes(event: RungCompiled) -> str:
+    return ", ".join(
+        f"{name}={low}" if low == high else f"{name}={low}..{'' if high is None else high}"
+        for name, low, high in event.sizes
+    )
+
+
+def _note(event: RungCompiled) -> str:
+    notes = []
+    if event.same_code_as is not None:
+        notes.append(f"same code as {event.same_code_as}")
+    if event.split_from is not None:
+        notes.append(f"part of {event.split_from}")
+    if event.predicate:
+        notes.append(f"only where {' and '.join(event.predicate)}")
+    return "; ".join(notes)
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 160 else line[:157] + "..."

@@ -1,0 +1,157 @@
+"""Find the symbols of a captured graph, and which of them the user has given a ladder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from compilescope.bucketing._torch import expression, finite, hint_of, source_name
+from compilescope.observer import SymbolFact
+
+Dims = Mapping[str, Mapping[int, str | None]]
+"""Argument name -> dimension -> name of the symbol; None for a dimension that varies but has no ladder."""
+
+TAG = "_compilescope_dims"
+"""Attribute that carries ``{dim: name}`` on a real tensor from the caller to the backend.
+
+Dynamo names a graph input after the frame it compiles, which need not be the user's (nn.Sequential is
+traced from inside), so the argument's name is not enough; the backend sees the very tensor that was passed.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """An input of the graph. ``value`` is the fake tensor, SymInt or constant that Dynamo traced with."""
+
+    position: int
+    name: str
+    source: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class BoundName:
+    """What a user's name is in this graph: ``symbols``, or a ``static`` size where Dynamo saw a constant."""
+
+    symbols: tuple[Any, ...]
+    static: int | None
+    where: str
+
+
+def placeholders(graph_module: torch.fx.GraphModule) -> tuple[Placeholder, ...]:
+    nodes = [node for node in graph_module.graph.nodes if node.op == "placeholder"]
+    return tuple(
+        Placeholder(i, node.name, _source_of(node), traced_value(node)) for i, node in enumerate(nodes)
+    )
+
+
+def traced_value(node: torch.fx.Node) -> Any:
+    return node.meta.get("example_value", node.meta.get("val"))
+
+
+def shape_env_of(inputs: Iterable[Placeholder]) -> Any:
+    """The ShapeEnv the graph was traced in; None for a graph without symbols."""
+    for each in inputs:
+        if isinstance(each.value, torch.SymInt):
+            return each.value.node.shape_env
+        mode = getattr(each.value, "fake_mode", None)
+        if mode is not None and mode.shape_env is not None:
+            return mode.shape_env
+    return None
+
+
+def symbols_of(inputs: Iterable[Placeholder]) -> tuple[Any, ...]:
+    """Every symbol of the inputs' sizes, strides, offsets and SymInts, in order of first use."""
+    found: dict[Any, None] = {}
+    for each in inputs:
+        for value in _integers(each.value):
+            found.update(dict.fromkeys(sorted(expression(value).free_symbols, key=str)))
+    return tuple(found)
+
+
+def accessors(inputs: Iterable[Placeholder]) -> dict[Any, str]:
+    """Python that reads each symbol from the arguments ``a``: 'a[0]', or 'a[3].size(1)' without a SymInt."""
+    found: dict[Any, str] = {}
+    for each in inputs:
+        if isinstance(each.value, torch.SymInt) and expression(each.value).is_Symbol:
+            found.setdefault(expression(each.value), f"a[{each.position}]")
+    for each in inputs:
+        if isinstance(each.value, torch.Tensor):
+            for method, values in (("size", each.value.shape), ("stride", each.value.stride())):
+                for dim, value in enumerate(values):
+                    if expression(value).is_Symbol:
+                        found.setdefault(expression(value), f"a[{each.position}].{method}({dim})")
+    return found
+
+
+def bind_names(inputs: Sequence[Placeholder], examples: Sequence[Any], dims: Dims) -> dict[str, BoundName]:
+    """Which symbols each user's name stands for here. A name no input carries is left out.
+
+    One name may be several symbols (two arguments of equal length); it is static as soon as one of its
+    dimensions is, and has neither where its dimension is an expression of other symbols.
+    """
+    seen: dict[str, list[tuple[Any, str]]] = {}
+    for each, example in zip(inputs, examples, strict=True):
+        if not isinstance(each.value, torch.Tensor):
+            continue
+        for dim, name in _names_of(each, example, dims).items():
+            if name is not None and dim < each.value.dim():
+                where = f"{_argument(each.source) or each.name}.size({dim})"
+                seen.setdefault(name, []).append((expression(each.value.shape[dim]), where))
+    return {name: _bind(sizes) for name, sizes in seen.items()}
+
+
+def facts(shape_env: Any, symbols: Iterable[Any], names: Mapping[str, BoundName]) -> tuple[SymbolFact, ...]:
+    """The symbols as plain values for the report."""
+    owner = {symbol: name for name, bound in names.items() for symbol in bound.symbols}
+    return tuple(
+        SymbolFact(
+            symbol=str(symbol),
+            name=owner.get(symbol),
+            sources=tuple(source_name(source) for source in shape_env.var_to_sources.get(symbol, ())),
+            hint=hint_of(shape_env, symbol),
+            low=finite(shape_env.var_to_range[symbol].lower) or 0,
+            high=finite(shape_env.var_to_range[symbol].upper),
+        )
+        for symbol in symbols
+    )
+
+
+def _bind(sizes: list[tuple[Any, str]]) -> BoundName:
+    static = [(int(size), where) for size, where in sizes if size.is_number]
+    if static:
+        return BoundName((), *static[0])
+    derived = [(size, where) for size, where in sizes if not size.is_Symbol]
+    if derived:
+        size, where = derived[0]
+        return BoundName((), None, f"{where}, which is {size}: derived from other sizes")
+    return BoundName(tuple(dict.fromkeys(size for size, _ in sizes)), None, sizes[0][1])
+
+
+def _names_of(each: Placeholder, example: Any, dims: Dims) -> Mapping[int, str | None]:
+    tagged: Mapping[int, str | None] | None = getattr(example, TAG, None)
+    return tagged if tagged is not None else dims.get(_argument(each.source), {})
+
+
+def _argument(source: str) -> str:
+    """ "L['x']" -> 'x', "L['args'][0]" -> 'args[0]'; other sources are no argument of the frame."""
+    if not source.startswith("L['"):
+        return ""
+    name, _, rest = source[3:].partition("']")
+    return name + rest
+
+
+def _source_of(node: torch.fx.Node) -> str:
+    source = getattr(node, "_dynamo_source", None)
+    return "" if source is None else source_name(source)
+
+
+def _integers(value: Any) -> list[Any]:
+    if isinstance(value, torch.SymInt):
+        return [value]
+    if isinstance(value, torch.Tensor) and value.layout == torch.strided:
+        return [*value.shape, *value.stride(), value.storage_offset()]
+    return []

@@ -1,0 +1,134 @@
+"""The compiler that makes the artifacts: Inductor, aot_eager, eager, or ``(graph, inputs) -> callable``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import fx
+
+from compilescope.errors import UsageError
+
+Artifact = Callable[..., Any]
+Inner = str | Callable[[fx.GraphModule, Sequence[Any]], Artifact]
+
+
+@dataclass(slots=True)
+class CompileNotes:
+    """What a compile left behind. ``code`` is the generated source, one text per graph."""
+
+    cache: str = "none"
+    kernels: int | None = None
+    code: list[str] = field(default_factory=list)
+
+
+class InnerCompiler:
+    """``inner`` with torch.compile's ``mode`` and ``options``. Raises UsageError where it has none."""
+
+    def __init__(
+        self, inner: Inner = "inductor", mode: str | None = None, options: Mapping[str, Any] | None = None
+    ):
+        self.name = inner if isinstance(inner, str) else getattr(inner, "__name__", type(inner).__name__)
+        self._inner = inner
+        self._config: dict[str, Any] = {}
+        if inner == "inductor":
+            self._config = dict(torch._TorchCompileInductorWrapper(mode, dict(options or {}), None).config)
+        elif mode is not None or options is not None:
+            raise UsageError(f"mode and options are Inductor's: inner={self.name!r} has none")
+        elif inner not in ("eager", "aot_eager") and not callable(inner):
+            self._inner = torch._dynamo.lookup_backend(inner)
+
+    def compile(self, graph: fx.GraphModule, arguments: Sequence[Any], notes: CompileNotes) -> Artifact:
+        """Compile with concrete or private symbolic ``arguments``; owns and may change ``graph``."""
+        if self._inner == "inductor":
+            return self._inductor(graph, arguments, notes)
+        if self._inner == "aot_eager":
+            return _aot_eager(graph, arguments)
+        if self._inner == "eager":
+            return as_eager(graph)
+        assert callable(self._inner)
+        return self._inner(graph, arguments)
+
+    def compile_plainly(self, graph: fx.GraphModule, arguments: Sequence[Any]) -> Artifact:
+        """What torch.compile would do with this graph, in Dynamo's own context."""
+        if self._inner == "inductor":
+            from torch._inductor.compile_fx import compile_fx
+
+            return compile_fx(graph, list(arguments), config_patches=self._config)  # type: ignore[no-any-return]
+        if self._inner == "eager":
+            return as_eager(graph)
+        compiler = torch._dynamo.lookup_backend("aot_eager") if self._inner == "aot_eager" else self._inner
+        return compiler(graph, list(arguments))  # type: ignore[operator]
+
+    def _inductor(self, graph: fx.GraphModule, arguments: Sequence[Any], notes: CompileNotes) -> Artifact:
+        from torch._inductor.compile_fx import compile_fx, compile_fx_inner
+
+        def inner_compile(*args: Any, **kwargs: Any) -> Any:
+            output = compile_fx_inner(*args, **kwargs)
+            notes.code.append(getattr(output, "source_code", ""))
+            return output
+
+        before = _InductorCounts.now()
+        artifact = compile_fx(
+            graph,
+            list(arguments),
+            inner_compile=inner_compile,
+            config_patches=self._config,
+            # Without it AOTAutograd turns every int argument into a symbol again.
+            ignore_shape_env=True,
+        )
+        before.note_changes(notes)
+        return artifact  # type: ignore[no-any-return]
+
+
+def as_eager(graph: fx.GraphModule) -> Artifact:
+    """The graph run node by node. A lazy graph, as Dynamo makes them, costs microseconds on each call."""
+    from torch.fx._lazy_graph_module import _LazyGraphModule
+
+    _LazyGraphModule.force_recompile(graph)
+    forward: Artifact = graph.forward
+    return forward
+
+
+def _aot_eager(graph: fx.GraphModule, arguments: Sequence[Any]) -> Artifact:
+    from functorch.compile import min_cut_rematerialization_partition  # type: ignore[import-untyped]
+    from torch._dynamo.backends.common import aot_autograd
+    from torch._dynamo.backends.debugging import boxed_nop
+
+    compiler = aot_autograd(
+        fw_compiler=boxed_nop,
+        bw_compiler=boxed_nop,
+        partition_fn=min_cut_rematerialization_partition,
+        keep_inference_input_mutations=True,
+        ignore_shape_env=True,
+    )
+    return compiler(graph, list(arguments))  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class _InductorCounts:
+    """Inductor counts cache outcomes and kernels process-wide; the compile lock makes a difference ours."""
+
+    outcomes: Counter[str]
+    kernels: int
+
+    @classmethod
+    def now(cls) -> _InductorCounts:
+        from torch._dynamo.utils import counters
+        from torch._inductor import metrics
+
+        outcomes: Counter[str] = Counter()
+        for group, prefix in (("inductor", "fxgraph_cache_"), ("aot_autograd", "autograd_cache_")):
+            for outcome in ("hit", "miss", "bypass"):
+                outcomes[outcome] += counters[group][prefix + outcome]
+        return cls(outcomes, metrics.generated_kernel_count)
+
+    def note_changes(self, notes: CompileNotes) -> None:
+        after = self.now()
+        changed = after.outcomes - self.outcomes
+        # An artifact is warm only if nothing of it had to be made.
+        notes.cache = next((outcome for outcome in ("miss", "bypass", "hit") if changed[outcome]), "none")
+        notes.kernels = after.kernels - self.kernels

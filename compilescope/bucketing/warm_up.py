@@ -1,0 +1,106 @@
+"""Capture every graph, then compile every rung of it, before the first request."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from compilescope.bucketing.backend import BucketedBackend
+from compilescope.bucketing.entry import Entry
+from compilescope.bucketing.plan import Job
+from compilescope.bucketing.state import GlobalState
+from compilescope.ladder import JointRung
+
+Call = Callable[[Mapping[str, int]], None]
+"""Run the model once on the example, resized so that each named symbol has the given size."""
+
+
+@dataclass(frozen=True, slots=True)
+class WarmUp:
+    """What a warm-up did: rungs it compiled, failed to compile and was refused, and the seconds it took."""
+
+    compiled: int
+    failed: int
+    refused: int
+    wall_s: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.compiled} compiled, {self.failed} failed, {self.refused} refused in {self.wall_s:.1f} s"
+        )
+
+
+def capture(backend: BucketedBackend, call: Call, sizes: Mapping[str, int]) -> None:
+    """Make Dynamo trace in this grad mode: at ``sizes``, then at each rung that no trace so far admits."""
+    with backend.warming():
+        call(sizes)
+        for joint in (*backend.ladder.exact(), *backend.ladder.ranges()):
+            if _is_missing(backend, joint):
+                call(dict(sizes) | {name: rung.tuned_at for name, rung in joint.steps})
+
+
+def build(backend: BucketedBackend, before_job: Callable[[Entry, Job], None] | None = None) -> None:
+    """Compile what is pending. Whatever happens, what has been built serves calls afterwards."""
+    try:
+        for entry in backend.entries:
+            entry.build(before_job)
+    finally:
+        backend.arm()
+
+
+@contextmanager
+def side_effects_undone(model: Any) -> Iterator[None]:
+    """Random number generators and the module's buffers are as before: a warm-up is no training step."""
+    buffers = list(model.buffers()) if isinstance(model, torch.nn.Module) else []
+    saved = [buffer.detach().clone() for buffer in buffers]
+    devices = list(range(torch.cuda.device_count())) if torch.cuda.is_initialized() else []
+    with torch.random.fork_rng(devices):
+        yield
+    with torch.no_grad():
+        for buffer, before in zip(buffers, saved, strict=True):
+            buffer.copy_(before)
+
+
+class Progress:
+    """A line on stderr that counts rungs; silent when stderr is no terminal."""
+
+    def __init__(self, backend: BucketedBackend, wanted: bool) -> None:
+        self._backend = backend
+        self._shown = wanted and sys.stderr.isatty()
+        self._done = 0
+        self._started = time.perf_counter()
+
+    def __call__(self, entry: Entry, job: Job) -> None:
+        if self._shown:
+            total = self._done + sum(len(each.pending) for each in self._backend.entries)
+            waited_s = time.perf_counter() - self._started
+            text = (
+                f"[{self._done + 1}/{total}] entry {entry.number}, {job.kind} {job.label}, {waited_s:.0f} s"
+            )
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+        self._done += 1
+
+    def close(self) -> None:
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+
+
+def _is_missing(backend: BucketedBackend, joint: JointRung) -> bool:
+    """Whether every trace of some line of code, in this state, has refused this rung for a guard."""
+    state = GlobalState.now()
+    by_location: dict[str | None, list[Entry]] = {}
+    for entry in backend.entries:
+        if entry.state == state:
+            by_location.setdefault(entry.location, []).append(entry)
+    return any(
+        any(joint.label in entry.refused for entry in entries)
+        and not any(joint.label in entry.admitted for entry in entries)
+        for entries in by_location.values()
+    )
