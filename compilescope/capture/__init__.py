@@ -47,11 +47,7 @@ def probe() -> dict[str, str]:
     """Which hooks this torch has, without recording anything: name -> "ok" or "missing: why"."""
     import torch._dynamo  # noqa: F401  the hooks live there
 
-    capture = Capture(Path(os.devnull), lambda _: None)
-    capture.session.active = False
-    capture._install_dynamo()
-    capture.detach()
-    return dict(capture.hooks)
+    return Capture(Path(os.devnull), lambda _: None).probe()
 
 
 def _complain(message: str) -> None:

@@ -15,8 +15,9 @@ from compilescope.capture._eager_calls import EagerCalls
 from compilescope.capture._entries import Entries
 from compilescope.capture._graphs import Graphs, counting_functions
 from compilescope.capture._guard_failures import GuardFailures
-from compilescope.capture._head import head, rank
+from compilescope.capture._head import current_stance, dynamo_config, head, rank
 from compilescope.capture._imports import after_import
+from compilescope.capture._late import Late
 from compilescope.capture._patches import HookMissingError, Patch
 from compilescope.capture._session import Session
 from compilescope.capture._stacks import Stacks
@@ -52,6 +53,7 @@ class Capture:
         self.guard_failures = GuardFailures(self.session, self.entries)
         self.control = Control(self.session, stacks, self.trace)
         self.ticks = Ticks(self.session, self.graphs, self.eager, self.trace)
+        self.late = Late(self.session, stacks, self.graphs, self.entries)
         self._warnings = WarningHandler(self.session)
         self._patches: list[Patch] = []
         self._call_off: Callable[[], None] = lambda: None
@@ -74,7 +76,18 @@ class Capture:
         self._install("out_of_dynamo", self._hide)
         for name, install in self._dynamo_hooks().items():
             self._install(name, install)
-        self.session.safely(self.writer.record, "process", {"m": {"hooks": self.hooks}})
+        self.session.safely(self._write_hooks)
+
+    def _write_hooks(self) -> None:
+        facts = {"hooks": self.hooks, "config": dynamo_config(), "stance": current_stance()}
+        self.writer.record("process", {"m": facts})
+
+    def probe(self) -> dict[str, str]:
+        """Install everything, look at what went in, take it off."""
+        self.session.active = False
+        self._install_dynamo()
+        self.detach()
+        return dict(self.hooks)
 
     def _dynamo_hooks(self) -> dict[str, Install]:
         return {
@@ -85,6 +98,7 @@ class Capture:
             "reset": self.control.install_reset,
             "stance": self.control.install_stance,
             "compile_calls": self.control.install_compile_calls,
+            "late": self.late.install,
         }
 
     def _hide(self) -> None:
@@ -131,6 +145,7 @@ class Capture:
             made.remove()
         self._patches.clear()
         self.session.safely(self.eager.remove)
+        self.session.safely(self.late.remove)
         uninstall_warnings(self._warnings)
         uninstall_trace(self.trace)
 

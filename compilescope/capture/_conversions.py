@@ -5,6 +5,7 @@ Skips leave no trace record, and after the recompile limit nothing does; this wr
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -117,6 +118,8 @@ class Conversions:
             "file": self._stacks.file_id(code.co_filename),
             "line": code.co_firstlineno,
             "code": self._session.code_serial(code),
+            "args": _argument_names(code),
+            "free": list(code.co_freevars),
             "outcome": outcome,
             "reason": reason,
             "exception": type(error).__name__ if error is not None else None,
@@ -146,6 +149,13 @@ class Conversions:
                 c=conversion.compile_id,
             )
         self._session.safely(self.on_refused, conversion, serial)
+
+
+def _argument_names(code: Any) -> list[str]:
+    """A local of this name is an argument; any other one in a guard comes from a closure or a resume point."""
+    flags = code.co_flags
+    variable = bool(flags & inspect.CO_VARARGS) + bool(flags & inspect.CO_VARKEYWORDS)
+    return list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + variable])
 
 
 def _outcome(

@@ -41,6 +41,12 @@ class Entries:
     def newest(self, frame: int) -> Entry | None:
         return self._newest.get((self._session.epoch, frame))
 
+    def adopt(self, frame: int, recompile: int) -> None:
+        """An entry made before capture: only that it exists is known."""
+        known = self._newest.get((self._session.epoch, frame))
+        if known is None or known.recompile < recompile:
+            self._newest[(self._session.epoch, frame)] = Entry(recompile)
+
     def _make(self, original: Wrapper) -> Wrapper:
         session = self._session
 

@@ -108,14 +108,18 @@ class Graphs:
         countable = (
             not getattr(output_graph, "export", False) and getattr(output_graph, "package", None) is None
         )
-        counter = GraphCounter(len(self.counters), self._session.current_compile_id(), described)
-        described["g"] = counter.serial
         if not countable:
             described["uncounted"] = "the callable is exported or serialized, so it is not wrapped"
+        counter = self.adopt(self._session.current_compile_id(), described)
+        return counting(_ready(compiled), counter, positions) if countable else compiled
+
+    def adopt(self, compile_id: Any, described: dict[str, Any]) -> GraphCounter:
+        """A new counter, written as a `graph` record."""
+        counter = GraphCounter(len(self.counters), compile_id, {**described, "g": len(self.counters)})
         self.write(counter)
         self.counters.append(counter)
         self.on_first_graph()
-        return counting(_ready(compiled), counter, positions) if countable else compiled
+        return counter
 
     def write(self, counter: GraphCounter, *, inherited: bool = False) -> None:
         fields = {**counter.description, "inherited": True} if inherited else counter.description

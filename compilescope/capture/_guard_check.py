@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import types
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -19,6 +21,8 @@ MAX_CODE = 2000
 RELATIONAL = frozenset(
     {"NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "SYMBOLIC_SHAPE_GUARD"}
 )
+_OBJECT_ID = re.compile(r"___check_obj_id\(.*, (\d+)\)")
+_ATTRIBUTE = re.compile(r"(.+)\.\w+", re.DOTALL)
 WHOLE_FRAME = frozenset({None, "", "L", "G"})
 
 
@@ -103,10 +107,33 @@ class Recheck:
             "source": source,
             "code": [str(part)[:MAX_CODE] for part in code],
             "got": got,
+            "old": self._expected(kind, source, code),
+            "owner": self._owner(source),
             "operands": operands,
             "at": self._lines(source, kind),
         }
         self.failed.append({k: v for k, v in found.items() if v is not None})
+
+    def _expected(self, kind: str, source: str | None, code: list[str]) -> str | None:
+        """An identity guard on an enum member says only an id; its class still knows which member that was."""
+        if kind != "ID_MATCH" or not source:
+            return None
+        members = getattr(type(read(source, self._locals, self._globals)), "__members__", None)
+        found = _OBJECT_ID.search(code[0]) if code and isinstance(members, types.MappingProxyType) else None
+        if found is None or members is None:
+            return None
+        return next((told(m)["v"] for m in members.values() if id(m) == int(found[1])), None)
+
+    def _owner(self, source: str | None) -> str | None:
+        """What holds the guarded attribute: a "module" (nn.Module), a "class", or another "object"."""
+        found = _ATTRIBUTE.fullmatch(source or "")
+        if found is None:
+            return None
+        try:
+            holder = read(found[1], self._locals, self._globals)
+        except UnreadableError:
+            return None
+        return _kind_of_holder(holder)
 
     def _lines(self, source: str | None, kind: str) -> list[Any] | None:
         """User frames behind the guard: of this very kind where torch kept it, else of any on the source."""
@@ -115,6 +142,16 @@ class Recheck:
         if exact:
             return exact
         return next((found for (name, _), found in lines.items() if name == source and found), None)
+
+
+def _kind_of_holder(holder: Any) -> str:
+    import torch
+
+    if isinstance(holder, types.ModuleType):
+        return "python module"
+    if issubclass(type(holder), torch.nn.Module):
+        return "module"
+    return "class" if isinstance(holder, type) else "object"
 
 
 def _managers(root: Any) -> Iterator[tuple[Any, str]]:

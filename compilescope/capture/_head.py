@@ -29,7 +29,7 @@ def head(hooks: dict[str, str], *, late: bool) -> dict[str, Any]:
         "device": _device(torch),
         "env": sorted(n for n in os.environ if n.startswith(ENV_PREFIXES) or n in ENV_NAMES),
         "hooks": hooks,
-        "config": _config(),
+        "config": dynamo_config(),
         "late": late,
         "world_size": _integer(os.environ.get("WORLD_SIZE")),
     }
@@ -64,7 +64,15 @@ def _device(torch: Any) -> str:
     return f"CUDA {torch.version.cuda} build" if torch.version.cuda else f"ROCm {torch.version.hip} build"
 
 
-def _config() -> dict[str, Any]:
+def current_stance() -> str | None:
+    """The stance in force, as ``torch.compiler.set_stance`` names it."""
+    eval_frame = sys.modules.get("torch._dynamo.eval_frame")
+    stance = getattr(getattr(eval_frame, "_stance", None), "stance", None)
+    return stance if isinstance(stance, str) else None
+
+
+def dynamo_config() -> dict[str, Any]:
+    """The settings that decide whether and how often code is compiled. Values are bools and counts."""
     config = getattr(sys.modules.get("torch._dynamo"), "config", None)
     if config is None:
         return {"disable": os.environ.get("TORCH_COMPILE_DISABLE", "0") == "1"}
