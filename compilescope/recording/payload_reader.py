@@ -37,12 +37,12 @@ class PayloadReader:
             self._damage.add("payload-missing", "payloads.pack", ref.offset, "there is no payloads.pack")
             return None
         source = self._source
-        if ref.offset + ref.zlen > source.size():
-            if not self._may_grow():
-                detail = f"a payload of {ref.len} bytes lies beyond the end of the file"
-                self._damage.add("payload-missing", source.name, ref.offset, detail)
-            return None
         try:
+            if ref.offset + ref.zlen > source.size():
+                if not self._may_grow():
+                    detail = f"a payload of {ref.len} bytes lies beyond the end of the file"
+                    self._damage.add("payload-missing", source.name, ref.offset, detail)
+                return None
             content = self._read(source, ref)
             if hashlib.md5(content, usedforsecurity=False).hexdigest() != ref.md5:
                 raise _UnreadableError(f"a payload of {ref.len} bytes does not have the hash it should")

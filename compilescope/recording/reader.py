@@ -14,6 +14,7 @@ from compilescope.recording.format import EVENTS, PAYLOADS, RUN, Damage
 from compilescope.recording.process import ProcessRecording
 from compilescope.recording.process_folder import FolderProcess
 from compilescope.recording.source import open_source
+from compilescope.recording.trace_files import find_trace_logs, is_trace_log, read_trace_logs
 from compilescope.recording.zipped import is_zip, open_zip
 
 _RUN_CAP_BYTES = 4 << 20
@@ -41,7 +42,7 @@ class Recording:
 
 
 def open_recording(path: Path | str) -> Recording:
-    """Opens a recording folder, one process folder, or a packed zip file.
+    """Opens a recording folder, one process folder, a packed zip file, a TORCH_TRACE log or a folder of them.
 
     Raises RecordingNotFound, RecordingTooNew, or RecordingError if nothing in it can be read.
     """
@@ -56,11 +57,13 @@ def open_recording(path: Path | str) -> Recording:
             return _open_folder(path.absolute().parent)
         if is_zip(path):
             return _open_zip(path)
+        if is_trace_log(path):
+            return _open_trace_logs(path, [path])
     except FileNotFoundError:
         raise RecordingNotFound(f"There is no recording at {path}.") from None
     except OSError as error:
         raise RecordingError(f"{path} cannot be read: {error.strerror or error}.") from error
-    raise RecordingError(f"{path} is not a recording.")
+    raise RecordingError(f"{path} is neither a recording nor a TORCH_TRACE log.")
 
 
 def _open_folder(path: Path) -> Recording:
@@ -70,6 +73,8 @@ def _open_folder(path: Path) -> Recording:
     else:
         folders, run_path = sorted(p.parent for p in path.glob(f"*/{EVENTS}")), path / RUN
     run = _read_run(run_path, damage)
+    if not folders and run is None and (logs := find_trace_logs(path)):
+        return _open_trace_logs(path, logs)
     if not folders and run is None:
         raise RecordingError(f"There is no recording in {path}.")
     processes: list[ProcessRecording] = []
@@ -103,6 +108,17 @@ def _open_zip(path: Path) -> Recording:
         raise RecordingError(f"There is no recording in {path}.")
     ordered: list[ProcessRecording] = sorted(processes, key=_by_rank_and_start)
     return Recording(path, ordered, run, path.stat().st_size, damage.entries())
+
+
+def _open_trace_logs(path: Path, logs: list[Path]) -> Recording:
+    damage = DamageLog()
+    processes: list[ProcessRecording] = sorted(read_trace_logs(logs, damage), key=_by_rank_and_start)
+    if not any(next(process.records(), None) for process in processes):
+        entries = damage.entries()
+        first = f": {entries[0].kind} at {entries[0].where}, {entries[0].detail}" if entries else ""
+        raise RecordingError(f"{path} has no record that can be read{first}.")
+    size_bytes = sum(log.stat().st_size for log in logs)
+    return Recording(path, processes, None, size_bytes, damage.entries())
 
 
 def _read_run(path: Path, damage: DamageLog) -> dict[str, Any] | None:

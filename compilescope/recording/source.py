@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,50 +28,68 @@ class ByteSource(Protocol):
 
 
 class FileSource:
-    """A file, or ``length`` bytes of it from ``start``. Owns the descriptor. Methods raise OSError."""
+    """A file, or ``length`` bytes of it from ``start``. Opened anew for each read: recordings of a thousand
+    ranks must not hold two thousand descriptors. Methods raise OSError.
+    """
 
-    def __init__(self, fd: int, name: str, *, start: int = 0, length: int | None = None) -> None:
+    def __init__(self, path: Path, name: str, *, start: int = 0, length: int | None = None) -> None:
         self.name = name
-        self._fd = fd
+        self._path = path
         self._start = start
         self._length = length
-        self._close = weakref.finalize(self, os.close, fd)
 
     def size(self) -> int:
-        if self._length is not None:
-            return self._length
-        return os.fstat(self._fd).st_size - self._start
-
-    def is_regular(self) -> bool:
-        return stat.S_ISREG(os.fstat(self._fd).st_mode)
+        return self._path.stat().st_size - self._start if self._length is None else self._length
 
     def pread(self, count: int, offset: int) -> bytes:
-        """At most ``count`` bytes; fewer only at the end."""
+        """At most ``count`` bytes, fewer only at the end. A FIFO or device is refused, not waited for."""
         if self._length is not None:
             count = min(count, self._length - offset)
-        parts = []
-        while count > 0:
-            part = os.pread(self._fd, count, self._start + offset)
-            if not part:
-                break
-            parts.append(part)
-            count -= len(part)
-            offset += len(part)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise OSError(f"{self.name} is not a regular file")
+            return _pread_all(fd, count, self._start + offset)
+        finally:
+            os.close(fd)
 
 
-def open_source(
-    path: Path, name: str | None = None, *, start: int = 0, length: int | None = None
-) -> FileSource:
-    """Raises OSError; a FIFO or device is refused rather than waited for."""
-    source = FileSource(
-        os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK),
-        name or path.name,
-        start=start,
-        length=length,
-    )
-    if not source.is_regular():
-        raise OSError(f"{path} is not a regular file")
+class TemporarySource:
+    """A nameless temporary file: what had to be unpacked to be read at any offset."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed when this object goes
+        self._close = weakref.finalize(self, self._file.close)
+
+    def append(self, content: bytes) -> None:
+        self._file.write(content)
+
+    def size(self) -> int:
+        self._file.flush()
+        return os.fstat(self._file.fileno()).st_size
+
+    def pread(self, count: int, offset: int) -> bytes:
+        self._file.flush()
+        return _pread_all(self._file.fileno(), count, offset)
+
+
+def _pread_all(fd: int, count: int, offset: int) -> bytes:
+    parts = []
+    while count > 0:
+        part = os.pread(fd, count, offset)
+        if not part:
+            break
+        parts.append(part)
+        count -= len(part)
+        offset += len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def open_source(path: Path, name: str | None = None) -> FileSource:
+    """Raises OSError at once if the file cannot be read."""
+    source = FileSource(path, name or path.name)
+    source.pread(1, 0)
     return source
 
 

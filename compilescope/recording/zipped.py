@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import struct
-import tempfile
 import zipfile
 from pathlib import Path, PurePosixPath
 
@@ -12,7 +10,7 @@ from compilescope.errors import RecordingError
 from compilescope.recording.damage import DamageLog
 from compilescope.recording.format import EVENTS, EVENTS_PACKED, PAYLOADS, RUN
 from compilescope.recording.process_folder import FolderProcess
-from compilescope.recording.source import BombError, ByteSource, FileSource, Ration, open_source
+from compilescope.recording.source import BombError, ByteSource, FileSource, Ration, TemporarySource
 
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
 _RUN_CAP_BYTES = 4 << 20
@@ -73,16 +71,16 @@ def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Byte
     if magic != b"PK\x03\x04":
         raise zipfile.BadZipFile(f"no member at byte {info.header_offset}")
     start = info.header_offset + _LOCAL_HEADER.size + name_bytes + extra_bytes
-    return open_source(path, info.filename, start=start, length=info.compress_size)
+    return FileSource(path, info.filename, start=start, length=info.compress_size)
 
 
 def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> ByteSource:
     """Somebody zipped the folder with another tool: what it compressed goes to a nameless temporary file."""
     ration = Ration()
     ration.taken = info.compress_size
-    with tempfile.TemporaryFile() as file, archive.open(info) as member:
+    source = TemporarySource(info.filename)
+    with archive.open(info) as member:
         while part := member.read(1 << 20):
             ration.count(0, len(part))
-            file.write(part)
-        file.flush()
-        return FileSource(os.dup(file.fileno()), info.filename)
+            source.append(part)
+    return source
