@@ -31,7 +31,8 @@ _SPEAKING = re.compile(
 def command() -> None:
     """Say what is installed here and what a recording would miss.
 
-    One screen, for bug reports. torch is asked in a process of its own, so that a broken one is a line here and not a traceback.
+    One screen, for bug reports. torch is asked in a process of its own, so that a broken one is a line here
+    and not a traceback.
     """
     for label, value in _lines(ask_torch()):
         write(f"{label:<13}{value}\n")

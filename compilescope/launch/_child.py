@@ -4,12 +4,11 @@ Loaded by path and kept out of ``sys.modules``, with imports that every interpre
 torch arrives the program sees one thing that plain ``python`` does not have, an entry in ``sys.meta_path``.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from _frozen_importlib_external import SourceFileLoader
 
+# Annotations are text one by one: importing __future__ would be seen in sys.modules.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,13 +34,13 @@ def start() -> None:
     sys.meta_path.insert(0, TorchImport(recording, _installed_first(sys.path)))
 
 
-def _is_inductor_worker(argv: Sequence[str]) -> bool:
+def _is_inductor_worker(argv: "Sequence[str]") -> bool:
     return any(
         word in _WORKER_MODULES or ("_inductor" in word and word.endswith(_WORKER_FILES)) for word in argv[1:]
     )
 
 
-def _installed_first(path: Sequence[str]) -> list[str]:
+def _installed_first(path: "Sequence[str]") -> list[str]:
     """The user's PYTHONPATH may hold a file named like one of our libraries: ask it last."""
     theirs = set(os.environ.get("PYTHONPATH", "").split(os.pathsep))
     return sorted(path, key=lambda entry: entry in theirs)
@@ -55,8 +54,8 @@ class TorchImport:
         self._search_path = search_path
 
     def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+        self, name: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
+    ) -> "ModuleSpec | None":
         if name != "torch":
             return None
         for finder in list(sys.meta_path):
@@ -66,11 +65,11 @@ class TorchImport:
                 return spec
         return None
 
-    def _watch(self, loader: Any) -> None:
+    def _watch(self, loader: "Any") -> None:
         """Shadow ``exec_module`` on this one loader object, until it is called once."""
         execute = loader.exec_module
 
-        def exec_module(module: ModuleType) -> None:
+        def exec_module(module: "ModuleType") -> None:
             del loader.exec_module
             execute(module)
             self._torch_is_imported()
@@ -94,7 +93,7 @@ class TorchImport:
             _give_up(problem)
 
 
-def _load(name: str) -> Any:
+def _load(name: str) -> "Any":
     """A neighboring file as a module that nobody else can see."""
     folder = __file__.rpartition(os.sep)[0]
     loader = SourceFileLoader(f"compilescope.launch.{name}", f"{folder}/{name}.py")

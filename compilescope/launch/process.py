@@ -1,17 +1,18 @@
 """Starts the user's program in our own process group and terminal, and waits until it has ended.
 
 Signals have to be waited for meanwhile: we must outlive a Ctrl-C that the terminal sends to the whole group,
-and hand on what was sent to us alone. They are blocked and taken one by one, because only that way does the
-kernel say who sent a signal; a handler would not know.
+and hand on what was sent to us alone.
 """
 
 from __future__ import annotations
 
-import os
 import signal
+import subprocess
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from compilescope.launch.group import GroupWitness
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,39 +36,36 @@ class Ended:
 def run_to_end(python_args: Sequence[str], environ: Mapping[str, str]) -> Ended:
     """Run ``sys.executable`` with these arguments. Raises OSError when it cannot be started."""
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
+    witness = GroupWitness()
     try:
-        # posix_spawn leaves every inherited file descriptor to the program, as a shell would have.
-        pid = os.posix_spawn(
-            sys.executable,
+        # Every inherited file descriptor stays open for the program, as a shell would leave it. posix_spawn
+        # would set the mask as well, but leaves two signals of libc ignored in the program.
+        program = subprocess.Popen(
             [sys.executable, *python_args],
-            environ,
-            setsigmask=mask,
-            setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],  # ours ignores them, as every Python does
+            env=environ,
+            close_fds=False,
+            preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, mask),  # noqa: PLW1509
         )
-        return _ended(_wait(pid))
+        return _ended(_wait(program, witness))
     finally:
+        witness.close()
         while signal.sigtimedwait(_AWAITED, 0):
             pass  # meant for the program, which is gone
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _wait(pid: int) -> int:
-    while True:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            return status
+def _wait(program: subprocess.Popen[bytes], witness: GroupWitness) -> int:
+    """The exit status, or -n when signal n ended it."""
+    while (code := program.poll()) is None:
         received = signal.sigtimedwait(_AWAITED, _POLL_S)
-        if received is not None and _is_for_the_program(received, pid):
-            os.kill(pid, received.si_signo)
+        if received is None or received.si_signo == signal.SIGCHLD:
+            continue
+        if not witness.saw(received.si_signo) and received.si_pid != program.pid:
+            program.send_signal(received.si_signo)
+    return code
 
 
-def _is_for_the_program(received: signal.struct_siginfo, pid: int) -> bool:
-    """Sent to us by some process. The kernel's own (Ctrl-C) went to the whole group: it has them."""
-    return received.si_signo in _FORWARDED and received.si_code <= 0 and received.si_pid != pid
-
-
-def _ended(status: int) -> Ended:
-    code = os.waitstatus_to_exitcode(status)
+def _ended(code: int) -> Ended:
     if code >= 0:
         return Ended(code)
     try:

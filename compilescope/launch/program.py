@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from compilescope.errors import OutputError
 from compilescope.launch import environment, runfile
 from compilescope.launch.folder import default_folder, make_room, working_directory
 from compilescope.launch.git import GitQuestion
@@ -54,7 +55,7 @@ def run_program(
     child = environment.recorded(os.environ, folder)
     with _caches(fresh_cache) as caches:
         facts = runfile.at_start(target, os.environ | caches, [_FRESH_NOTE] if fresh_cache else [])
-        problem = _create(folder, facts)
+        problem = _create(folder, output, facts)
         if problem is not None:
             say(f"cannot write the recording {folder}: {problem}: the program runs without being recorded")
             return Outcome(run_to_end(target.python_args, os.environ | caches), None)
@@ -64,11 +65,12 @@ def run_program(
     return Outcome(ended, folder)
 
 
-def _create(folder: Path, facts: dict[str, Any]) -> str | None:
+def _create(folder: Path, output: Path | None, facts: dict[str, Any]) -> str | None:
     """Make the folder and its first file; returns why not. A full disk shows before the program starts."""
     made = False
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        if output is not None:
+            output.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700)
         made = True
         runfile.write(folder, facts)
@@ -97,7 +99,10 @@ def _caches(fresh: bool) -> Iterator[dict[str, str]]:
     if not fresh:
         yield {}
         return
-    folder = tempfile.mkdtemp(prefix="compilescope-cache-")
+    try:
+        folder = tempfile.mkdtemp(prefix="compilescope-cache-")
+    except OSError as problem:
+        raise OutputError(f"cannot make empty caches: {problem}") from problem
     try:
         yield environment.fresh_caches(Path(folder))
     finally:
