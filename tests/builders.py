@@ -73,6 +73,15 @@ def rich() -> r.Report:
         recording=recording,
         processes=[process],
         totals=r.Totals(6, 14, 12, 3, 8, 8, 1, 1, 1.9, 431, 4, blocked_by_limit=1, skipped_frames=2),
+        verdict=replace(
+            base.verdict,
+            compile_share=0.134,
+            sentences=[
+                "Compiling took 1.90 s of 14 s (13 %).",
+                "attend() hit the recompile limit and now runs WITHOUT torch.compile.",
+                "An if on a tensor leaves the graph 200 times.",
+            ],
+        ),
         worst=[*base.worst, *_rich_worst()],
         graph_breaks=_breaks(),
         recompiles=[*base.recompiles, *_more_recompiles()],
@@ -365,7 +374,7 @@ def _more_recompiles() -> list[r.Recompile]:
             "return self.net(x)", 1,
         ),
         r.Recompile(
-            "torch_dynamo_resume_in_forward_at_14", "02_item_and_tensor_branch.py", 15, "value",
+            "forward", "02_item_and_tensor_branch.py", 15, "value",
             "resume_value", "float", "___stack0", [(2.018346548, 1.25)], 1, 0,
             [r.GuardChange("G['scale']", None, True, "value")],
             "02_item_and_tensor_branch.py:14", False, 0.22, ["1/1"], None, PROCESS, thread="worker-1",

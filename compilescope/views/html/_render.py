@@ -1,0 +1,108 @@
+"""Puts the page together: sections, ids, scripts and the policy that forbids everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+import jinja2
+from markupsafe import Markup
+
+from compilescope import units
+from compilescope.views.html import _assets, _charts, _format
+from compilescope.views.html._sections import graph_ids, sections
+
+if TYPE_CHECKING:
+    from compilescope.analysis.report import Report
+
+MAX_ROWS = 2000
+MAX_BYTES = 5_000_000
+_SCRIPTS = ("static/page.js", "vendor/plotly-basic.min.js", "static/charts.js")
+_NESTED_ROWS = 4000
+
+
+def render(report: Report, *, sources: Mapping[str, str] | None = None) -> str:
+    """The report as one HTML document: equal reports give equal bytes.
+
+    ``sources`` maps file names as the report writes them to their text; lines around each finding are shown
+    from it. At most 2,000 rows are shown, fewer if the page would pass 5 MB; the page says what it left out.
+    """
+    page = ""
+    for max_rows in (MAX_ROWS, 500, 100, 20):
+        page = _page(report, sources or {}, max_rows)
+        if len(page.encode("utf-8")) <= MAX_BYTES:
+            break
+    return page
+
+
+def _page(report: Report, sources: Mapping[str, str], max_rows: int) -> str:
+    rows = sections(report, max_rows)
+    chart = _charts.frames_figure(report.frames)
+    first = _assets.script("static/theme.js")
+    last = [_assets.script(name) for name in (_SCRIPTS if chart else _SCRIPTS[:1])]
+    context = {
+        "report": report,
+        "recording": report.recording,
+        "totals": report.totals,
+        "rows": rows,
+        "graph_ids": graph_ids(rows["graphs"]),
+        "chart": chart,
+        "max_chart_rows": _charts.MAX_ROWS,
+        "max_nested": min(max(_NESTED_ROWS // max(len(rows["graphs"].shown), 1), 8), 100),
+        "sources": sources,
+        "style": _assets.style(),
+        "first_script": first.text,
+        "last_scripts": [script.text for script in last],
+        "policy": _policy([first.csp_source, *(script.csp_source for script in last)]),
+    }
+    return _environment().get_template("report.html.j2").render(context)
+
+
+def _policy(script_sources: list[str]) -> str:
+    """Nothing may be fetched, sent or run, but for the scripts whose bytes are listed."""
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {' '.join(script_sources)}",
+            "style-src 'unsafe-inline'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_assets.folder() / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_format.finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(
+        seconds=units.seconds,
+        size=units.size,
+        block=_format.block,
+        chain=_format.chain,
+        value=_format.value,
+        words=_format.words,
+        split_path=_format.split_path,
+        shape=_format.shape,
+        plain=_format.plain,
+        whole=_format.whole,
+        trusted=Markup,
+        known_sum=_format.known_sum,
+    )
+    environment.globals.update(
+        count=units.count,
+        percent=units.percent,
+        snippet=_format.snippet,
+        resume_words=_format.RESUME,
+        status_levels=_format.STATUS_LEVEL,
+    )
+    return environment

@@ -1,0 +1,60 @@
+"""Which facts stand in which section, in order of importance, and how many rows each may take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from compilescope.views.html._shelf import Rows, Shelf, allot
+
+if TYPE_CHECKING:
+    from compilescope.analysis.report import Graph, Missing, Report
+
+MAX_FIRST = 50
+
+
+def sections(report: Report, max_rows: int) -> dict[str, Rows[Any]]:
+    """Rows by section name; at most ``max_rows`` over all of them."""
+    contents = _contents(report)
+    room = allot([_wanted(section, items) for section, _, items, _ in contents], max_rows)
+    shelf = Shelf()
+    return {
+        section: shelf.rows(prefix, items, most, name)
+        for (section, prefix, items, name), most in zip(contents, room, strict=True)
+    }
+
+
+def graph_ids(graphs: Rows[Graph]) -> dict[tuple[str, str], str]:
+    """(process, compile id) -> id of the graph's row, for links; the last epoch wins."""
+    return {(row.item.process, row.item.compile_id): row.id for row in graphs.shown}
+
+
+def _wanted(section: str, items: list[Any]) -> int:
+    """Beyond some dozens, nothing is "first" any more."""
+    return min(len(items), MAX_FIRST) if section == "worst" else len(items)
+
+
+def _contents(report: Report) -> list[tuple[str, str, list[Any], Callable[[Any], str]]]:
+    """(section, prefix of its ids, items, what identifies an item)."""
+    missing: list[tuple[str | None, Missing]] = [(None, fact) for fact in report.missing]
+    missing += [(process.id, fact) for process in report.processes for fact in process.missing]
+    damage = [(process.id, found) for process in report.processes for found in process.damage]
+    return [
+        ("worst", "first", report.worst, lambda w: f"{w.kind} {w.file or w.function} {w.line or ''}"),
+        ("damage", "damage", damage, lambda d: f"{d[0]} {d[1].where}"),
+        ("missing", "missing", missing, lambda m: f"{m[0] or ''} {m[1].fact}"),
+        ("limits", "limit", report.limit_hits, lambda h: f"{h.file} {h.line}"),
+        ("breaks", "break", report.graph_breaks, lambda b: f"{b.file} {b.line}"),
+        ("recompiles", "recompile", report.recompiles, lambda r: f"{r.file} {r.line} {r.source}"),
+        ("failures", "failure", report.failures, lambda f: f"{f.file or ''} {f.line or ''} {f.exception}"),
+        ("frames", "frame", report.frames, lambda f: f"{f.file} {f.line} {f.resumed_at or ''}"),
+        ("graphs", "compile", report.graphs, _graph_name),
+        ("skips", "skip", report.skips, lambda s: f"{s.file} {s.line}"),
+        ("processes", "process", report.processes, lambda p: p.id),
+        ("unknown", "unknown", sorted(report.unknown_records.items()), lambda u: u[0]),
+    ]
+
+
+def _graph_name(graph: Graph) -> str:
+    """'3/1', as in links people type; a later epoch says so."""
+    return f"{graph.compile_id} epoch {graph.epoch}" if graph.epoch else graph.compile_id

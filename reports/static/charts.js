@@ -1,0 +1,43 @@
+"use strict";
+(function () {
+  /* Colors stand in the style sheet; a probe resolves them for the current theme. */
+  function color(name) {
+    const probe = document.createElement("span");
+    probe.style.color = "var(--" + name + ")";
+    document.body.append(probe);
+    const found = getComputedStyle(probe).color;
+    probe.remove();
+    return found;
+  }
+
+  function themed(figure) {
+    const ink = color("ink");
+    const line = color("line");
+    const layout = figure.layout;
+    layout.paper_bgcolor = layout.plot_bgcolor = "rgba(0,0,0,0)";
+    layout.font = { color: ink, size: 12, family: getComputedStyle(document.body).fontFamily };
+    layout.hoverlabel = { bgcolor: color("panel"), bordercolor: line, font: { color: ink } };
+    for (const axis of ["xaxis", "xaxis2", "yaxis"]) {
+      Object.assign(layout[axis], { gridcolor: line, zerolinecolor: line, linecolor: line });
+    }
+    for (const trace of figure.data) {
+      const fill = color("chart-" + trace.meta);
+      trace.marker = Object.assign(trace.marker || {}, { color: fill });
+      if (trace.marker.pattern) {
+        Object.assign(trace.marker.pattern, { bgcolor: color("ground"), fgcolor: fill, size: 6, solidity: 0.5 });
+        trace.marker.line = { color: fill, width: 1 };
+      }
+    }
+    return figure;
+  }
+
+  function draw() {
+    for (const place of document.querySelectorAll("figure[data-chart]")) {
+      const figure = themed(JSON.parse(document.getElementById(place.dataset.chart).textContent));
+      Plotly.react(place, figure.data, figure.layout, { displayModeBar: false, responsive: true });
+    }
+  }
+
+  document.addEventListener("compilescope-theme", draw);
+  draw();
+})();

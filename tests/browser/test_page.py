@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import builders
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+WIDTHS = (360, 1600)
+SCHEMES = ("light", "dark")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("build", [builders.rich, builders.hostile, builders.empty])
+def test_quiet_and_no_wider_than_the_window(open_report, build, width, scheme) -> None:
+    tab = open_report(build(), viewport={"width": width, "height": 800}, color_scheme=scheme)
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
+    tab.page.wait_for_timeout(50)
+    tab.assert_quiet()
+
+
+@pytest.mark.parametrize("build", builders.ALL)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_axe_finds_nothing(open_report, build, scheme) -> None:
+    tab = open_report(build(), color_scheme=scheme, viewport={"width": 1280, "height": 800})
+    tab.page.evaluate("document.querySelectorAll('details').forEach((each, n) => { each.open = n < 40; })")
+    results = Axe().run(tab.page)
+    assert results.violations_count == 0, results.generate_report()
+
+
+def test_axe_finds_nothing_on_a_phone_and_in_the_help_panel(open_report) -> None:
+    tab = open_report(builders.rich(), viewport={"width": 360, "height": 700})
+    tab.page.keyboard.press("?")
+    results = Axe().run(tab.page)
+    assert results.violations_count == 0, results.generate_report()
+
+
+def test_the_chart_is_drawn(open_report) -> None:
+    tab = open_report(builders.rich())
+    frames = len(builders.rich().frames)
+    assert tab.page.locator("#chart-frames svg.main-svg").count() >= 1
+    assert tab.page.locator("#chart-frames .ytick").count() == frames
+    assert tab.page.locator("#chart-frames .bars path").count() >= frames
+    assert "The table below" in (tab.page.locator("#chart-frames").get_attribute("aria-label") or "")
+
+
+def test_the_chart_follows_the_theme(open_report) -> None:
+    tab = open_report(builders.rich(), color_scheme="light")
+    ink = "getComputedStyle(document.querySelector('#chart-frames .ytick text')).fill"
+    light = tab.page.evaluate(ink)
+    tab.page.keyboard.press("t")
+    tab.page.wait_for_function(f"{ink} !== {light!r}")
+
+
+def test_without_javascript_every_row_is_there(open_report) -> None:
+    report = builders.rich()
+    with_scripts = open_report(report)
+    without = open_report(report, java_script_enabled=False)
+    assert without.visible_rows() == with_scripts.visible_rows() > 30
+    assert not without.page.locator("#filter").is_visible()
+    assert not without.page.locator("#chart-frames").is_visible()
+    assert without.page.locator("text=Explanation: Detected data-dependent branching").is_visible()
+
+
+def test_it_is_ready_soon_even_when_huge(open_report) -> None:
+    tab = open_report(builders.huge())
+    took_ms = tab.page.evaluate("performance.getEntriesByType('navigation')[0].domInteractive")
+    assert took_ms < 6000
+
+
+def test_print_to_pdf_opens_everything_and_is_light(open_report) -> None:
+    tab = open_report(builders.rich(), color_scheme="dark")
+    closed = tab.page.locator("details:not([open])").count()
+    tab.page.evaluate("window.printed = null")
+    tab.page.evaluate(
+        """addEventListener('beforeprint', () => {
+             window.printed = [document.querySelectorAll('details:not([open])').length,
+                               getComputedStyle(document.body).color];
+           })"""
+    )
+    pdf = tab.page.pdf(format="A4")
+    assert pdf.startswith(b"%PDF")
+    assert len(pdf) > 20_000
+    assert tab.page.evaluate("window.printed") == [0, "rgb(28, 33, 40)"]
+    assert tab.page.locator("details:not([open])").count() == closed
+    tab.assert_quiet()
+
+
+def test_source_lines_are_shown_and_marked(open_report) -> None:
+    source = "\n".join(f"line_{n} = {n}" for n in range(1, 40))
+    tab = open_report(builders.rich(), sources={"25_hot_loop_break.py": source})
+    marked = tab.page.locator("#break-25-hot-loop-break-py-13 .here")
+    assert "line_13 = 13" in marked.inner_text()
