@@ -1,4 +1,4 @@
-"""Opens TORCH_TRACE logs: one file, or a folder of them (ranks, forked children), plain or gzip."""
+"""Opens TORCH_TRACE logs: one file, or a folder of them (ranks, forked children), plain, gzip or zstd."""
 
 from __future__ import annotations
 
@@ -7,9 +7,18 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import zstandard
+
 from compilescope.recording.damage import DamageLog
+from compilescope.recording.gunzip import gunzip
 from compilescope.recording.process import gc_paused
-from compilescope.recording.source import BombError, ByteSource, FileSource, Ration, TemporarySource
+from compilescope.recording.source import (
+    BombError,
+    ByteSource,
+    FileSource,
+    TemporarySource,
+    zstd_chunks,
+)
 from compilescope.recording.trace_blocks import BlockSplitter
 from compilescope.recording.trace_fork import share_string_tables
 from compilescope.recording.trace_header import HEADER
@@ -20,18 +29,32 @@ _CHUNK_BYTES = 4 << 20
 _SNIFFED_BYTES = 256 << 10
 _PREFIX = "dedicated_log_torch_trace_"
 _GZIP_MAGIC = b"\x1f\x8b"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 def is_trace_log(path: Path) -> bool:
     """By its content: a header line near its beginning. Raises OSError."""
     with path.open("rb") as file:
         start = file.read(_SNIFFED_BYTES)
-    if start.startswith(_GZIP_MAGIC):
-        try:
-            start = zlib.decompressobj(31).decompress(start, _SNIFFED_BYTES)
-        except zlib.error:
-            start = b""
+    try:
+        if start.startswith(_GZIP_MAGIC):
+            start = _first(gunzip([start]))
+        elif start.startswith(_ZSTD_MAGIC):
+            with zstandard.ZstdDecompressor().stream_reader(start) as stream:
+                start = stream.read(_SNIFFED_BYTES)
+    except zstandard.ZstdError:
+        start = b""
     return path.name.startswith(_PREFIX) or HEADER.search(start) is not None
+
+
+def _first(pieces: Iterator[bytes]) -> bytes:
+    start = b""
+    try:
+        while len(start) < _SNIFFED_BYTES and (piece := next(pieces, b"")):
+            start += piece
+    except (zlib.error, EOFError):
+        pass
+    return start
 
 
 def find_trace_logs(folder: Path) -> list[Path]:
@@ -62,11 +85,16 @@ def read_trace_logs(paths: list[Path], damage: DamageLog) -> list[TraceProcess]:
 
 def _read(path: Path, damage: DamageLog) -> list[TraceProcess]:
     plain = FileSource(path, path.name)
-    packed = plain.pread(2, 0) == _GZIP_MAGIC
+    magic = plain.pread(4, 0)
+    packed = magic.startswith((_GZIP_MAGIC, _ZSTD_MAGIC))
     source: ByteSource = TemporarySource(path.name) if packed else plain
     log = TraceLog(source, time.gmtime(path.stat().st_mtime).tm_year)
     splitter = BlockSplitter(log)
-    pieces = _unpack(plain, source, log.damage) if isinstance(source, TemporarySource) else _pieces(plain)
+    if isinstance(source, TemporarySource):
+        unpacked = gunzip(_pieces(plain, 256 << 10)) if magic.startswith(_GZIP_MAGIC) else zstd_chunks(plain)
+        pieces = _keep(unpacked, source, log.damage)
+    else:
+        pieces = _pieces(plain)
     size = 0
     for piece in pieces:
         size += len(piece)
@@ -87,29 +115,17 @@ def _pieces(source: ByteSource, size: int = _CHUNK_BYTES) -> Iterator[bytes]:
         yield piece
 
 
-def _unpack(packed: ByteSource, unpacked: TemporarySource, damage: DamageLog) -> Iterator[bytes]:
-    """Gzip members one after another, as collectors append them. What comes out is kept, to be read again."""
-    ration = Ration()
-    stream = zlib.decompressobj(31)
+def _keep(pieces: Iterator[bytes], kept: TemporarySource, damage: DamageLog) -> Iterator[bytes]:
+    """Hands on what comes out, and keeps it to be read again; damage ends it."""
+    offset = 0
     try:
-        for piece in _pieces(packed, 256 << 10):
-            ration.count(len(piece), 0)
-            while piece:
-                out = stream.decompress(piece, _CHUNK_BYTES)
-                ration.count(0, len(out))
-                unpacked.append(out)
-                if out:
-                    yield out
-                piece = stream.unconsumed_tail
-                if stream.eof:
-                    piece = stream.unused_data
-                    if piece:
-                        stream = zlib.decompressobj(31)
-        if not stream.eof:
-            damage.add(
-                "gzip-cut", packed.name, ration.given, "the file ends in the middle of its gzip stream"
-            )
-    except zlib.error as error:
-        damage.add("gzip-bad", packed.name, ration.given, f"the rest cannot be unpacked: {error}")
+        for piece in pieces:
+            offset += len(piece)
+            kept.append(piece)
+            yield piece
+    except EOFError:
+        damage.add("packed-cut", kept.name, offset, "the file ends in the middle of its compressed stream")
+    except (zlib.error, zstandard.ZstdError) as error:
+        damage.add("packed-bad", kept.name, offset, f"the rest cannot be unpacked: {error}")
     except BombError as error:
-        damage.add("bomb", packed.name, ration.given, f"{error}; the rest was not read")
+        damage.add("bomb", kept.name, offset, f"{error}; the rest was not read")
