@@ -13,6 +13,7 @@ from compilescope.capture._control import Control
 from compilescope.capture._conversions import Conversions
 from compilescope.capture._eager_calls import EagerCalls
 from compilescope.capture._entries import Entries
+from compilescope.capture._fx_graphs import FxGraphs, counting_boxed
 from compilescope.capture._graphs import Graphs, counting_functions
 from compilescope.capture._guard_failures import GuardFailures
 from compilescope.capture._head import current_stance, dynamo_config, head, rank
@@ -52,11 +53,12 @@ class Capture:
         self.entries = Entries(self.session, stacks)
         self.guard_failures = GuardFailures(self.session, self.entries)
         self.control = Control(self.session, stacks, self.trace)
-        self.ticks = Ticks(self.session, self.graphs, self.eager, self.trace)
+        self.fx_graphs = FxGraphs(self.session)
+        self.ticks = Ticks(self.session, self.graphs, self.fx_graphs, self.eager, self.trace)
         self.late = Late(self.session, stacks, self.graphs, self.entries)
         self._warnings = WarningHandler(self.session)
         self._patches: list[Patch] = []
-        self._call_off: Callable[[], None] = lambda: None
+        self._call_off: list[Callable[[], None]] = []
         self.conversions.on_begin = self.eager.began
         self.conversions.on_refused = self.eager.refused
         self.graphs.on_first_graph = self.ticks.start
@@ -67,7 +69,10 @@ class Capture:
         if os.environ.get("COMPILESCOPE_ROOT_PID", str(os.getpid())) == str(os.getpid()):
             # The program itself gets a recording even if nothing compiles in it; its idle children do not.
             self.session.safely(self.writer.record, "attached", {})
-        self._call_off = after_import("torch._dynamo", self._install_dynamo)
+        self._call_off += [
+            after_import("torch._dynamo", self._install_dynamo),
+            after_import("torch._inductor.output_code", self._install_inductor),
+        ]
         os.register_at_fork(after_in_child=self._forked)
         _at_multiprocessing_exit(self)
         atexit.register(self.close, "atexit")
@@ -76,6 +81,10 @@ class Capture:
         self._install("out_of_dynamo", self._hide)
         for name, install in self._dynamo_hooks().items():
             self._install(name, install)
+        self.session.safely(self._write_hooks)
+
+    def _install_inductor(self) -> None:
+        self._install("fx_graphs", self.fx_graphs.install)
         self.session.safely(self._write_hooks)
 
     def _write_hooks(self) -> None:
@@ -103,7 +112,12 @@ class Capture:
 
     def _hide(self) -> None:
         self.session.dynamo_loaded(
-            TraceHandler.emit, TraceHandler.handle, WarningHandler.emit, *counting_functions(), self.close
+            TraceHandler.emit,
+            TraceHandler.handle,
+            WarningHandler.emit,
+            *counting_functions(),
+            counting_boxed(len, [0]),
+            self.close,
         )
 
     def _install(self, name: str, install: Install) -> None:
@@ -140,7 +154,8 @@ class Capture:
         """Leave torch as it was found. Graphs compiled meanwhile keep a counter that nobody reads."""
         self.close("detached")
         atexit.unregister(self.close)
-        self._call_off()
+        for call_off in self._call_off:
+            call_off()
         for made in reversed(self._patches):
             made.remove()
         self._patches.clear()

@@ -152,7 +152,7 @@ class Conversions:
 
 
 def _argument_names(code: Any) -> list[str]:
-    """A local of this name is an argument; any other one in a guard comes from a closure or a resume point."""
+    """A local of such a name is an argument; others in a guard come from a closure or a resume point."""
     flags = code.co_flags
     variable = bool(flags & inspect.CO_VARARGS) + bool(flags & inspect.CO_VARKEYWORDS)
     return list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + variable])

@@ -115,7 +115,7 @@ class Recheck:
         self.failed.append({k: v for k, v in found.items() if v is not None})
 
     def _expected(self, kind: str, source: str | None, code: list[str]) -> str | None:
-        """An identity guard on an enum member says only an id; its class still knows which member that was."""
+        """An identity guard on an enum member says only an id; its class knows which member that was."""
         if kind != "ID_MATCH" or not source:
             return None
         members = getattr(type(read(source, self._locals, self._globals)), "__members__", None)

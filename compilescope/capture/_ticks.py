@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 from compilescope.capture._eager_calls import EagerCalls
+from compilescope.capture._fx_graphs import FxGraphs
 from compilescope.capture._graphs import Graphs
 from compilescope.capture._session import Session
 from compilescope.capture._trace import TraceHandler
@@ -24,16 +25,24 @@ CEILING_S = 60.0
 
 
 class Ticks:
-    def __init__(self, session: Session, graphs: Graphs, eager: EagerCalls, trace: TraceHandler) -> None:
+    def __init__(
+        self,
+        session: Session,
+        graphs: Graphs,
+        fx_graphs: FxGraphs,
+        eager: EagerCalls,
+        trace: TraceHandler,
+    ) -> None:
         self._session = session
         self._graphs = graphs
+        self._fx_graphs = fx_graphs
         self._eager = eager
         self._trace = trace
         self._lock = _thread.allocate_lock()
         self._running = False
         self._written: dict[Any, int] = {}
-        self._described: set[int] = set()
-        self._inherited = 0
+        self._described: set[Any] = set()
+        self._inherited = self._inherited_fx = 0
         self._open: dict[int, list[list[Any]]] = {}
         self._started = time.monotonic()
         self._last_bytes = 0
@@ -68,10 +77,19 @@ class Ticks:
                 for serial, n in list(self._eager.counts.items())
                 if self._changed(("e", serial), n)
             ]
-            if graphs or eager:
+            backward = self._inductor_rows()
+            if graphs or eager or backward:
                 rows = [counter.row() for counter in graphs]
                 self._last_bytes = 60 * len(rows) + 16 * sum(len(row[2] or ()) for row in rows)
-                self._session.writer.record("runs", {"g": rows, "e": eager})
+                self._session.writer.record("runs", {"g": rows, "e": eager, "i": backward})
+
+    def _inductor_rows(self) -> list[list[int]]:
+        changed = [g for g in list(self._fx_graphs.counters) if self._changed(("i", g.serial), g.cell[0])]
+        for graph in changed:
+            if graph.serial < self._inherited_fx and ("i", graph.serial) not in self._described:
+                self._described.add(("i", graph.serial))
+                self._fx_graphs.write(graph, inherited=True)
+        return [[graph.serial, graph.cell[0]] for graph in changed]
 
     def _changed(self, key: Any, value: int) -> bool:
         if not value or self._written.get(key) == value:
@@ -96,6 +114,9 @@ class Ticks:
         self._written.clear()
         self._described.clear()
         self._inherited = len(self._graphs.counters)
+        self._inherited_fx = len(self._fx_graphs.counters)
+        for graph in self._fx_graphs.counters:
+            graph.cell[0] = 0
         for counter in self._graphs.counters:
             counter.clear()
         self._eager.clear()
