@@ -80,15 +80,16 @@ class BucketedBackend:
 
     def __call__(self, graph_module: fx.GraphModule, example_inputs: Sequence[Any]) -> Any:
         """Dynamo's protocol: a captured graph and real inputs to a callable."""
+        number = next(self._next_entry)
         inputs = placeholders(graph_module)
         shape_env = shape_env_of(inputs)
-        names = {
-            name: bound
-            for name, bound in bind_names(inputs, example_inputs, self.dims).items()
-            if name in self.ladder.names
-        }
-        bypassed = bypass_reason(graph_module, inputs, example_inputs, names)
-        number = next(self._next_entry)
+        names: dict[str, BoundName] = {}
+        try:
+            names = bind_names(inputs, example_inputs, self.dims, self.ladder.names)
+            bypassed = bypass_reason(graph_module, inputs, example_inputs, names)
+        except Exception as error:
+            # Whatever a later torch changes under us, the user's program gets its compiled graph.
+            bypassed = f"the graph could not be analyzed: {type(error).__name__}: {error}"
         self._report(self._captured_event(number, graph_module, inputs, shape_env, names, bypassed))
         if bypassed is not None:
             return self._bypass(number, graph_module, example_inputs)

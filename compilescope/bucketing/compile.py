@@ -79,7 +79,7 @@ def compile_rung(
         context = TracingContext(world.fake_mode)
         graph = literal_copy(captured.graph_module, world.mapping)
         notes = CompileNotes()
-        with _private_context(captured, context, hints or {}):
+        with _private_context(captured, context, _tuning(hints or {}, spans or {})):
             artifact = compiler.compile(graph, world.arguments, notes)
     terms = predicate(world.shape_env, world.free, world.ranges_before, captured.reach)
     if context.guards_context.aotautograd_guards:
@@ -87,15 +87,19 @@ def compile_rung(
     return CompiledRung(artifact, terms, world, notes, time.perf_counter() - started)
 
 
-def _private_context(captured: CapturedGraph, context: TracingContext, hints: Mapping[Any, int]) -> ExitStack:
+def _private_context(captured: CapturedGraph, context: TracingContext, tuning: str) -> ExitStack:
     stack = ExitStack()
     stack.enter_context(compile_context(CompileContext(captured.compile_id)))
     stack.enter_context(tracing(context))
     # A backward compiled on the first .backward() would make a request wait, and the guards it finds would
     # come too late for the predicate.
     stack.enter_context(torch._functorch.config.patch(force_non_lazy_backward_lowering=True))
-    if hints:
-        # Code is tuned at the hint, which no cache key of torch contains.
-        tag = torch.compiler.config.cache_key_tag + "".join(f"@{hint}" for hint in hints.values())
+    if tuning:
+        tag = torch.compiler.config.cache_key_tag + tuning
         stack.enter_context(torch.compiler.config.patch(cache_key_tag=tag))
     return stack
+
+
+def _tuning(hints: Mapping[Any, int], spans: Mapping[Any, tuple[int, int | None]]) -> str:
+    """What the code depends on and no cache key of torch contains: tuned sizes, bounds of ranges."""
+    return "".join(f"@{hint}{spans.get(symbol, '')}" for symbol, hint in hints.items())

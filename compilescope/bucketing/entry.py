@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
@@ -21,6 +22,8 @@ from compilescope.bucketing.inner import InnerCompiler, as_eager
 from compilescope.bucketing.plan import Job, Refusal, plan, remainder
 from compilescope.ladder import LadderProduct
 from compilescope.observer import DispatchCount, Event, RungCompiled, RungFailed, RungRefused
+
+_log = logging.getLogger(__name__)
 
 MAX_SPLITS = 8
 """Into how many parts a range may fall; what is left then is served by the next step of the chain."""
@@ -118,6 +121,7 @@ class Entry:
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
             wall_s = time.perf_counter() - started
+            _log.warning("rung %s of entry %d failed to compile: %s", job.label, self.number, text)
             self._report(RungFailed(self.backend, self.number, job.label, job.kind, text, wall_s))
         else:
             parts = self._accept(job, compiled)
@@ -197,10 +201,26 @@ class Entry:
             wall_s=compiled.wall_s,
             cache=compiled.notes.cache,
             kernels=compiled.notes.kernels,
-            predicate=compiled.predicate,
+            predicate=self._readable(compiled.predicate, spans),
             same_code_as=same_code_as,
             split_from=job.split_from,
         )
+
+    def _readable(self, predicate: Iterable[str], spans: Mapping[Any, Any]) -> tuple[str, ...]:
+        """The predicate over names and symbols, without what the sizes already say."""
+        assert self._captured is not None
+        reach = self._captured.reach
+        said = {
+            f"{reach[s]} {op} {bound}"
+            for s in spans
+            if s in reach
+            for op, bound in zip((">=", "<="), spans[s], strict=True)
+        }
+        names = {self._symbols[i]: name for name, i in zip(self._names, self._key_positions, strict=True)}
+        terms = [term for term in predicate if term not in said]
+        for symbol, accessor in reach.items():
+            terms = [term.replace(accessor, names.get(symbol, str(symbol))) for term in terms]
+        return tuple(terms)
 
 
 def location_of(graph_module: fx.GraphModule) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,8 +87,10 @@ def accessors(inputs: Iterable[Placeholder]) -> dict[Any, str]:
     return found
 
 
-def bind_names(inputs: Sequence[Placeholder], examples: Sequence[Any], dims: Dims) -> dict[str, BoundName]:
-    """Which symbols each user's name stands for here. A name no input carries is left out.
+def bind_names(
+    inputs: Sequence[Placeholder], examples: Sequence[Any], dims: Dims, wanted: Container[str]
+) -> dict[str, BoundName]:
+    """Which symbols each ``wanted`` name stands for here. A name no input carries is left out.
 
     One name may be several symbols (two arguments of equal length); it is static as soon as one of its
     dimensions is, and has neither where its dimension is an expression of other symbols.
@@ -98,7 +100,7 @@ def bind_names(inputs: Sequence[Placeholder], examples: Sequence[Any], dims: Dim
         if not isinstance(each.value, torch.Tensor):
             continue
         for dim, name in _names_of(each, example, dims).items():
-            if name is not None and dim < each.value.dim():
+            if name is not None and name in wanted and dim < each.value.dim():
                 where = f"{_argument(each.source) or each.name}.size({dim})"
                 seen.setdefault(name, []).append((expression(each.value.shape[dim]), where))
     return {name: _bind(sizes) for name, sizes in seen.items()}
