@@ -75,7 +75,7 @@ class Entries:
         )
 
     def _note(self, entry: Entry, guard: Any) -> list[Any]:
-        """Keeps what a recompile will ask for; returns ``[source, kinds, where it comes from, user frames]``."""
+        """Keeps what a recompile will ask for; returns ``[source, kinds, origin, user frames]``."""
         name = guard.name
         name = name() if callable(name) else name
         lines = self._user_lines(guard)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import enum
 import re
 import types
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from compilescope.capture._access import UnreadableError, length, read, told
+from compilescope.capture._access import UnreadableError, length, read
 from compilescope.capture._entries import Entry
+from compilescope.capture._inert import derives, is_a, type_attribute
 from compilescope.capture._relations import condition_of, duplicates, evaluate
+from compilescope.capture._telling import told
 
 MAX_LEAVES = 20_000
 MAX_FAILED = 64
@@ -118,11 +121,12 @@ class Recheck:
         """An identity guard on an enum member says only an id; its class knows which member that was."""
         if kind != "ID_MATCH" or not source:
             return None
-        members = getattr(type(read(source, self._locals, self._globals)), "__members__", None)
-        found = _OBJECT_ID.search(code[0]) if code and isinstance(members, types.MappingProxyType) else None
-        if found is None or members is None:
+        member_type = type(read(source, self._locals, self._globals))
+        found = _OBJECT_ID.search(code[0]) if code and derives(member_type, enum.Enum) else None
+        members = type_attribute(member_type, "_member_map_")
+        if found is None or not is_a(members, dict):
             return None
-        return next((told(m)["v"] for m in members.values() if id(m) == int(found[1])), None)
+        return next((told(m)["v"] for m in dict.values(members) if id(m) == int(found[1])), None)
 
     def _owner(self, source: str | None) -> str | None:
         """What holds the guarded attribute: a "module" (nn.Module), a "class", or another "object"."""
@@ -147,11 +151,11 @@ class Recheck:
 def _kind_of_holder(holder: Any) -> str:
     import torch
 
-    if isinstance(holder, types.ModuleType):
+    if is_a(holder, types.ModuleType):
         return "python module"
-    if issubclass(type(holder), torch.nn.Module):
+    if is_a(holder, torch.nn.Module):
         return "module"
-    return "class" if isinstance(holder, type) else "object"
+    return "class" if is_a(holder, type) else "object"
 
 
 def _managers(root: Any) -> Iterator[tuple[Any, str]]:

@@ -11,7 +11,9 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from compilescope.capture._access import UnreadableError, read_node, told
+from compilescope.capture._access import UnreadableError, read_node
+from compilescope.capture._inert import is_a, is_one_of
+from compilescope.capture._telling import told
 
 _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
@@ -31,7 +33,6 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
     ast.Mod: operator.mod,
 }
-_NUMBERS = (bool, int, float)
 _FUNCTIONS: dict[str, Callable[..., Any]] = {"max": max, "min": min, "abs": abs, "float": float, "int": int}
 
 
@@ -45,7 +46,7 @@ def evaluate(part: str, f_locals: dict[str, Any], f_globals: dict[str, Any]) -> 
     operands: dict[str, Any] = {}
     try:
         tree = ast.parse(condition_of(part), mode="eval").body
-        holds = bool(_value(tree, {"L": f_locals, "G": f_globals}, operands))
+        holds = _truth(tree, {"L": f_locals, "G": f_globals}, operands)
     except (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
         raise UnreadableError(f"not a condition: {type(error).__name__}") from None
     return holds, operands
@@ -60,10 +61,15 @@ def duplicates(part: str, f_locals: dict[str, Any], f_globals: dict[str, Any]) -
     if not isinstance(call, ast.Call):
         raise UnreadableError("not a call")
     scope = {"L": f_locals, "G": f_globals}
+    import torch
+
     seen: dict[int, str] = {}
     same: list[str] = []
     for argument in call.args:
-        source, key = ast.unparse(argument), id(read_node(argument, scope))
+        value = read_node(argument, scope)
+        if not is_a(value, torch.Tensor):
+            continue
+        source, key = ast.unparse(argument), id(value)
         if key in seen:
             same += [seen[key], source]
         seen.setdefault(key, source)
@@ -76,8 +82,8 @@ def _value(node: ast.expr, scope: dict[str, Any], operands: dict[str, Any]) -> A
     if isinstance(node, ast.Compare):
         return _comparison(node, scope, operands)
     if isinstance(node, ast.BoolOp):
-        values = [bool(_value(v, scope, operands)) for v in node.values]
-        return all(values) if isinstance(node.op, ast.And) else any(values)
+        stop = isinstance(node.op, ast.Or)
+        return stop if any(_truth(v, scope, operands) is stop for v in node.values) else not stop
     if isinstance(node, ast.UnaryOp):
         return _unary(node, scope, operands)
     if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
@@ -104,22 +110,26 @@ def _comparison(node: ast.Compare, scope: dict[str, Any], operands: dict[str, An
 
 
 def _unary(node: ast.UnaryOp, scope: dict[str, Any], operands: dict[str, Any]) -> Any:
-    value = _value(node.operand, scope, operands)
+    if isinstance(node.op, ast.Not):
+        return not _truth(node.operand, scope, operands)
+    if isinstance(node.op, ast.USub):
+        return -_number(node.operand, scope, operands)
+    raise UnreadableError(type(node.op).__name__)
+
+
+def _truth(node: ast.expr, scope: dict[str, Any], operands: dict[str, Any]) -> bool:
+    value = _value(node, scope, operands)
     if not _plain(value):
         raise UnreadableError("truth of an object")
-    if isinstance(node.op, ast.Not):
-        return not value
-    if isinstance(node.op, ast.USub):
-        return -value
-    raise UnreadableError(type(node.op).__name__)
+    return bool(value)
 
 
 def _number(node: ast.expr, scope: dict[str, Any], operands: dict[str, Any]) -> Any:
     value = _value(node, scope, operands)
-    if type(value) not in _NUMBERS:
+    if not is_one_of(type(value), bool, int, float):
         raise UnreadableError("not a number")
     return value
 
 
 def _plain(value: Any) -> bool:
-    return value is None or type(value) in (bool, int, float, str)
+    return value is None or is_one_of(type(value), bool, int, float, str)
