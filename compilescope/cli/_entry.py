@@ -29,10 +29,10 @@ def _status() -> int:
     import click
 
     from compilescope.cli._group import group
+    from compilescope.cli._terminal import ReaderGoneError
 
     try:
         result = group.main(prog_name=PROGRAM, standalone_mode=False)
-        sys.stdout.flush()
     except CompileScopeError as error:
         return complain(error.message, error.hint, error.exit_status)
     except click.ClickException as error:
@@ -41,7 +41,7 @@ def _status() -> int:
         return complain(error.format_message(), hint, error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
-    except BrokenPipeError:
+    except ReaderGoneError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes it once more
         return BROKEN_PIPE
     except Exception as error:

@@ -13,6 +13,10 @@ WIDTH = 80
 _NARROWEST = 40
 
 
+class ReaderGoneError(Exception):
+    """Who read our output has enough, as in ``| head``. Not an OSError: click would end with status 1."""
+
+
 def use_color(choice: ColorChoice, stream: TextIO) -> bool:
     """``--color`` wins; then NO_COLOR, FORCE_COLOR and TERM=dumb; then whether a person is looking."""
     if choice != "auto":
@@ -33,15 +37,18 @@ def write(text: str, stream: TextIO | None = None) -> None:
     r"""All of the text; what the stream cannot encode is written as ``\xff`` or ``\udcff``."""
     stream = stream or sys.stdout
     encoding = "utf-8" if is_utf8(stream) else "ascii"
-    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
-    stream.flush()
+    try:
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        stream.flush()
+    except BrokenPipeError as problem:
+        raise ReaderGoneError from problem
 
 
 def say(message: str) -> None:
     """One message of ours on stderr; silent where stderr is closed."""
     try:
         write(f"compilescope: {message}\n", sys.stderr)
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, ReaderGoneError):
         pass
 
 

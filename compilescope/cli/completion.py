@@ -20,9 +20,9 @@ def command(shell: str) -> None:
     """Print the completion script of a shell.
 
     \b
-    bash:  eval "$(compilescope completion bash)"      in ~/.bashrc
-    zsh:   eval "$(compilescope completion zsh)"       in ~/.zshrc
-    fish:  compilescope completion fish > ~/.config/fish/completions/compilescope.fish
+    bash:  eval "$(compilescope completion bash)"   in ~/.bashrc
+    zsh:   eval "$(compilescope completion zsh)"    in ~/.zshrc
+    fish:  compilescope completion fish | source    in config.fish
     """
     from click.shell_completion import get_completion_class
 

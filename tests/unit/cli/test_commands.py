@@ -1,0 +1,129 @@
+"""How the commands wire recording, report and view together; the report itself is made by hand."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import builders
+import pytest
+from click.testing import CliRunner
+
+from compilescope.cli import report as report_command
+from compilescope.cli import run as run_command
+from compilescope.cli import summary as summary_command
+from compilescope.cli._group import group
+from compilescope.errors import RecordingTooNew
+from compilescope.launch import Ended, Outcome, Target
+
+
+@pytest.fixture
+def invoke(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for module in (run_command, summary_command, report_command):
+        monkeypatch.setattr(module, "load_report", lambda path: builders.history_grows())
+    return lambda *words: CliRunner().invoke(group, words)
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """What `run` would have started."""
+    calls = []
+
+    def run_program(target, **options):
+        del options["say"]
+        calls.append((target, options))
+        return Outcome(Ended(7), Path("REC"))
+
+    monkeypatch.setattr(run_command, "run_program", run_program)
+    return calls
+
+
+PLAIN = {"output": None, "force": False, "fresh_cache": False}
+
+
+@pytest.mark.parametrize(
+    ("words", "target", "options"),
+    [
+        (
+            ["t.py", "--lr", "3", "-m", "q", "--help"],
+            Target("script", "t.py", ("--lr", "3", "-m", "q", "--help")),
+            {},
+        ),
+        (["-m", "pkg.train", "--epochs=3"], Target("module", "pkg.train", ("--epochs=3",)), {}),
+        (["-c", "1 + 1", "-c", "x"], Target("code", "1 + 1", ("-c", "x")), {}),
+        (["-o", "x", "t.py", "-o", "y"], Target("script", "t.py", ("-o", "y")), {"output": Path("x")}),
+        (["-fq", "--fresh-cache", "-"], Target("script", "-"), {"force": True, "fresh_cache": True}),
+        (["--", "t.py", "--", "a"], Target("script", "t.py", ("--", "a")), {}),
+        (["t.py", "--", "-f"], Target("script", "t.py", ("--", "-f")), {}),
+        (["t.py", ""], Target("script", "t.py", ("",)), {}),
+    ],
+)
+def test_options_before_the_program_are_ours(invoke, ran, words, target, options):
+    assert invoke("run", *words).exit_code == 7
+    assert ran == [(target, PLAIN | options)]
+
+
+def test_run_ends_with_the_summary_on_stderr(invoke, ran):
+    done = invoke("run", "t.py")
+    assert done.stdout == ""
+    assert "attend() hit the recompile limit" in done.stderr
+    assert invoke("run", "-q", "t.py").stderr == ""
+
+
+@pytest.mark.parametrize("problem", [RecordingTooNew("too new"), ZeroDivisionError("bug")])
+def test_summary_that_fails_keeps_the_status_of_the_program(invoke, ran, monkeypatch, problem):
+    def fail(path):
+        raise problem
+
+    monkeypatch.setattr(run_command, "load_report", fail)
+    done = invoke("run", "t.py")
+    assert done.exit_code == 7
+    assert "compilescope: no summary: " in done.stderr
+    assert str(problem) in done.stderr
+
+
+def test_summary_as_text_and_json(invoke):
+    text = invoke("summary", "REC")
+    assert "attend() hit the recompile limit" in text.stdout
+    assert max(map(len, text.stdout.splitlines())) <= 80
+    assert json.loads(invoke("summary", "REC", "--format", "json").stdout)["format_version"] == 1
+
+
+def test_summary_color_and_width(invoke):
+    assert "\x1b[" in invoke("summary", "REC", "--color", "always").stdout
+    assert "\x1b[" not in invoke("summary", "REC").stdout
+    wide = invoke("summary", "REC", "--width", "120").stdout
+    assert max(map(len, wide.splitlines())) <= 120
+
+
+def test_summary_names_the_recording_it_chose(invoke, tmp_path):
+    (tmp_path / "one.compilescope").mkdir()
+    done = invoke("summary")
+    assert "one.compilescope" in done.stderr
+    assert "attend()" in done.stdout
+
+
+def test_report_to_the_default_file_and_to_stdout(invoke, tmp_path):
+    assert invoke("report", "compilescope-train.42.compilescope").exit_code == 0
+    page = (tmp_path / "compilescope-report-train.42.html").read_text()
+    assert "attend" in page
+    assert invoke("report", "REC", "-o", "-").stdout == page
+    again = invoke("report", "compilescope-train.42.compilescope")
+    assert "exists" in str(again.exception)
+    assert invoke("report", "compilescope-train.42.compilescope", "-f").exit_code == 0
+
+
+def test_report_opens_a_browser_only_when_asked(invoke, monkeypatch):
+    opened = []
+    monkeypatch.setattr(report_command.webbrowser, "open", opened.append)
+    invoke("report", "REC", "-o", "a.html")
+    assert opened == []
+    invoke("report", "REC", "-o", "b.html", "--open")
+    assert opened == [Path("b.html").resolve().as_uri()]
+
+
+def test_heavy_rooms_are_not_imported_by_importing_the_commands():
+    assert "pandas" not in dir(run_command)
+    assert sys.modules["compilescope.cli.run"] is run_command
