@@ -19,10 +19,14 @@ _attached: Capture | None = None
 def attach(folder: Path) -> None:
     """Record this process into ``folder`` from now on. A second call is ignored: one process, one capture."""
     global _attached
-    if _attached is None:
+    if _attached is not None:
+        return
+    try:
         capture = Capture(Path(folder), _complain)
         capture.attach()
         _attached = capture
+    except Exception as error:
+        _complain(f"capture could not start: {type(error).__name__}: {error}")
 
 
 def detach() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,7 @@ class Capture:
             after_import("torch._dynamo", self._install_dynamo),
             after_import("torch._inductor.output_code", self._install_inductor),
         ]
-        os.register_at_fork(after_in_child=self._forked)
+        _living.add(self)
         _at_multiprocessing_exit(self)
         atexit.register(self.close, "atexit")
 
@@ -161,13 +162,26 @@ class Capture:
         self._patches.clear()
         self.session.safely(self.eager.remove)
         self.session.safely(self.late.remove)
+        _living.discard(self)
         uninstall_warnings(self._warnings)
         uninstall_trace(self.trace)
 
-    def _forked(self) -> None:
+    def forked(self) -> None:
+        """A forked child records into a folder of its own, from zero."""
         if self.session.active:
             for part in (self._stacks.forked, self.trace.forked, self.ticks.forked):
                 self.session.safely(part)
+
+
+_living: weakref.WeakSet[Capture] = weakref.WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    for capture in list(_living):
+        capture.forked()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 def _something_compiled() -> bool:

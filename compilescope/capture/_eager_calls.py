@@ -12,9 +12,11 @@ at this call site; failing that, the miss is counted as unattributed, and said t
 from __future__ import annotations
 
 import sys
+import weakref
 from typing import Any
 
 from compilescope.capture._conversions import Conversion
+from compilescope.capture._head import current_stance
 from compilescope.capture._patches import HookMissingError
 from compilescope.capture._session import Session
 
@@ -26,7 +28,7 @@ class EagerCalls:
     def __init__(self, session: Session) -> None:
         self._session = session
         self.counts: dict[int, int] = {}  # code serial -> guard misses that ran eager
-        self._refused: dict[int, Any] = {}  # code serial -> code
+        self._refused: dict[int, weakref.ref[Any]] = {}  # code serial -> code
         self._sites: dict[Any, int] = {}  # call site -> code serial refused there
         self._failures: dict[int, list[int]] = {}
         self._previous: Any = None
@@ -34,7 +36,7 @@ class EagerCalls:
 
     def refused(self, conversion: Conversion, serial: int) -> None:
         """A code object hit the limit, or a further call of it went through Dynamo and was refused again."""
-        self._refused[serial] = conversion.code
+        self._refused[serial] = weakref.ref(conversion.code)
         self._sites[conversion.call_site] = serial
         self.counts[serial] = self.counts.get(serial, 0) + 1
         self._failures[serial] = _failures(conversion.code)
@@ -91,12 +93,14 @@ class EagerCalls:
         return looked_up
 
     def _missed(self, caller: Any) -> None:
+        if current_stance() == "fail_on_recompile":
+            return  # this miss raises: nothing runs eager
         serial = self._whose(caller)
         self.counts[serial] = self.counts.get(serial, 0) + 1
         self._session.thread.last_miss = serial
 
     def _whose(self, caller: Any) -> int:
-        if len(self._refused) == 1:
+        if len(self._refused) == 1 and current_stance() == "default":
             (only,) = self._refused
             return only
         before = dict(self._failures)
@@ -107,8 +111,9 @@ class EagerCalls:
         return self._sites.get(_site(caller), UNATTRIBUTED)
 
     def _refresh(self) -> None:
-        for serial, code in self._refused.items():
-            self._failures[serial] = _failures(code)
+        for serial, reference in self._refused.items():
+            code = reference()
+            self._failures[serial] = [] if code is None else _failures(code)
 
 
 def _failures(code: Any) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from pathlib import Path
 from typing import Any
 
 from compilescope import __version__
@@ -19,7 +20,7 @@ def head(hooks: dict[str, str], *, late: bool) -> dict[str, Any]:
 
     return {
         "argv": list(getattr(sys, "orig_argv", sys.argv)),
-        "cwd": os.getcwd(),  # noqa: PTH109  a deleted working directory raises either way
+        "cwd": _working_directory(),
         "versions": {
             "torch": str(torch.__version__),
             "python": platform.python_version(),
@@ -33,6 +34,13 @@ def head(hooks: dict[str, str], *, late: bool) -> dict[str, Any]:
         "late": late,
         "world_size": _integer(os.environ.get("WORLD_SIZE")),
     }
+
+
+def _working_directory() -> str | None:
+    try:
+        return str(Path.cwd())
+    except OSError:  # removed under the program's feet
+        return None
 
 
 def rank() -> int | None:

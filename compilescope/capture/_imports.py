@@ -6,7 +6,9 @@ waits for the module, lets Python's own finders load it, and takes itself off ``
 
 from __future__ import annotations
 
+import functools
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -26,11 +28,15 @@ def after_import(name: str, action: Callable[[], None]) -> Callable[[], None]:
 
 
 class _Waiting:
-    """A meta-path finder for one name."""
+    """A meta-path finder for one name. It stays until the module has really been executed.
+
+    A program may only ask whether the module is there, or fail to import it the first time.
+    """
 
     def __init__(self, name: str, action: Callable[[], None]) -> None:
         self._name = name
         self._action = action
+        self._asking = threading.local()
 
     def remove(self) -> None:
         if self in sys.meta_path:
@@ -39,23 +45,27 @@ class _Waiting:
     def find_spec(
         self, fullname: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname != self._name:
+        if fullname != self._name or getattr(self._asking, "now", False):
             return None
-        self.remove()
-        spec = find_spec(fullname)
-        loader = None if spec is None else spec.loader
-        if loader is None:
-            return spec
-        self._act_after(loader)
+        self._asking.now = True
+        try:
+            spec = find_spec(fullname)
+        finally:
+            self._asking.now = False
+        if spec is not None and spec.loader is not None:
+            self._act_after(spec.loader)
         return spec
 
     def _act_after(self, loader: Any) -> None:
-        """Shadow ``exec_module`` on this one loader object, until it has been called once."""
-        exec_module, action = loader.exec_module, self._action
+        """Shadow ``exec_module`` on this one loader object. A loader that forbids it is left alone."""
+        try:
+            exec_module = loader.exec_module
+            loader.exec_module = functools.partial(self._execute, exec_module)
+        except AttributeError:
+            pass
 
-        def exec_then_act(module: Any) -> None:
-            del loader.exec_module
-            exec_module(module)
-            action()
-
-        loader.exec_module = exec_then_act
+    def _execute(self, exec_module: Callable[[Any], None], module: Any) -> None:
+        exec_module(module)
+        if self in sys.meta_path:
+            self.remove()
+            self._action()

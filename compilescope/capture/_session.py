@@ -7,7 +7,9 @@ evaluation is on while a hook runs (compiled autograd does this), it would compi
 
 from __future__ import annotations
 
+import itertools
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -34,7 +36,8 @@ class Session:
         self.epoch = 0
         self.thread = ThreadState()
         self._set_eval_frame: Callable[[Any], Any] = lambda _: None
-        self._codes: dict[int, tuple[int, Any]] = {}  # id -> serial, code (kept: an id must not be reused)
+        self._serials = itertools.count()
+        self._codes: dict[int, tuple[int, Any]] = {}  # id -> serial, weak reference that clears the entry
 
     def safely(self, part: Callable[..., T], *args: Any, **kwargs: Any) -> T | None:
         """Run our part of a hook. Its failure costs one counted record, never the program."""
@@ -61,9 +64,11 @@ class Session:
 
     def code_serial(self, code: Any) -> int:
         """A small number for a code object. Equal code objects of two functions are told apart."""
-        known = self._codes.get(id(code))
+        key = id(code)
+        known = self._codes.get(key)
         if known is None:
-            known = self._codes.setdefault(id(code), (len(self._codes), code))
+            gone = weakref.ref(code, lambda _: self._codes.pop(key, None))
+            known = self._codes.setdefault(key, (next(self._serials), gone))
         return known[0]
 
     def current_compile_id(self) -> CompileId | None:

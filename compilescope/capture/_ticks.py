@@ -92,7 +92,7 @@ class Ticks:
         return [[graph.serial, graph.cell[0]] for graph in changed]
 
     def _changed(self, key: Any, value: int) -> bool:
-        if not value or self._written.get(key) == value:
+        if self._written.get(key, 0) == value:
             return False
         self._written[key] = value
         return True
