@@ -7,10 +7,11 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
-from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from compilescope.bucketing._torch import expression
 from compilescope.bucketing.identify import BoundName, Placeholder
+
+_PLAIN_TENSORS = (torch.Tensor, torch.nn.Parameter, FakeTensor)
 
 
 def bypass_reason(
@@ -46,7 +47,7 @@ def _odd_tensor(each: Placeholder, example: Any) -> str | None:
     tensor = each.value
     if not isinstance(tensor, torch.Tensor):
         return None
-    if is_traceable_wrapper_subclass(example) or is_traceable_wrapper_subclass(tensor):
+    if isinstance(example, torch.Tensor) and type(example) not in _PLAIN_TENSORS:
         return f"input {each.name} is a {type(example).__name__}: a tensor subclass"
     if tensor.layout != torch.strided:
         return f"input {each.name} has layout {tensor.layout}"

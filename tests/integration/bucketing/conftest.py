@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,7 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-
 
 with warnings.catch_warnings():
     # Importing Inductor warns of torch's own use of what torch deprecates.
@@ -23,6 +23,15 @@ def fresh_dynamo() -> Iterator[None]:
     torch._dynamo.reset()
 
 
+@pytest.fixture(autouse=True)
+def quiet_trace() -> Iterator[None]:
+    """pytest listens on the root logger, for which torch would format every graph it traces."""
+    logger = logging.getLogger("torch.__trace")
+    logger.propagate, before = False, logger.propagate
+    yield
+    logger.propagate = before
+
+
 @dataclass
 class Observed:
     """All that a caller can see of one call."""
@@ -34,7 +43,9 @@ class Observed:
     shares_storage: list[list[bool]]
 
 
-def observe(function: Callable[..., Any], arguments: Sequence[Any], parameters: Sequence[torch.Tensor]) -> Observed:
+def observe(
+    function: Callable[..., Any], arguments: Sequence[Any], parameters: Sequence[torch.Tensor]
+) -> Observed:
     for parameter in parameters:
         parameter.grad = None
     result = function(*arguments)
@@ -52,7 +63,10 @@ def observe(function: Callable[..., Any], arguments: Sequence[Any], parameters: 
         [value for value in flat if not isinstance(value, torch.Tensor)],
         [tensor.detach().clone() for tensor in tensors],
         [None if leaf.grad is None else leaf.grad.clone() for leaf in leaves],
-        [[a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr() for b in tensors] for a in outputs],
+        [
+            [a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr() for b in tensors]
+            for a in outputs
+        ],
     )
 
 

@@ -148,7 +148,9 @@ def test_training_equals_eager(make: Callable[[], Case], check: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [make for make in CASES if make is not dropout], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "make", [make for make in CASES if make is not dropout], ids=lambda make: make.__name__
+)
 def test_training_through_inductor_equals_eager(make: Callable[[], Case], check: Any) -> None:
     model = run(make(), check, "inductor")
     assert sum(c.count for c in model.backend.dispatch_counts() if c.outcome == "exact") == 3

@@ -1,0 +1,268 @@
+"""After a warm-up nothing compiles any more, whatever happened during it."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import torch
+from torch._dynamo.utils import counters
+
+from compilescope import observer
+from compilescope.bucketing import bucketed
+from compilescope.ladder import BucketLadder
+from compilescope.observer import BackendReset, EntryCaptured, RungCompiled, RungFailed
+
+LADDER = BucketLadder.pins([16, 24, 32, 48]) | BucketLadder.range(49, 128, hint=96)
+DIMS = {"x": {0: "tokens"}}
+
+
+class Block(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = torch.nn.LayerNorm(8)
+        self.up = torch.nn.Linear(8, 16)
+        self.down = torch.nn.Linear(16, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.down(self.up(self.norm(x)).relu())
+
+
+def compiles() -> tuple[int, int]:
+    return counters["stats"]["unique_graphs"], counters["aot_autograd"]["total"]
+
+
+def total(model: Any, outcome: str) -> int:
+    return sum(count.count for count in model.backend.dispatch_counts() if count.outcome == outcome)
+
+
+def test_no_size_of_the_ladder_compiles_after_a_warm_up() -> None:
+    block = Block()
+    model = bucketed(block, LADDER, DIMS, inner="aot_eager")
+    done = model.warm_up(torch.randn(3, 8))
+    assert (done.compiled, done.failed, done.refused) == (12, 0, 0)
+    before, events = compiles(), len(model.backend.events())
+    sizes = random.Random(0)
+    with torch.compiler.set_stance("fail_on_recompile"):
+        for k in range(200):
+            x = torch.randn(sizes.choice([16, 24, 32, 48, sizes.randint(49, 128)]), 8)
+            with torch.set_grad_enabled(k % 2 == 0):
+                output = model(x)
+            torch.testing.assert_close(output, block(x), rtol=1e-4, atol=1e-5)
+            if output.requires_grad:
+                output.sum().backward()
+    assert compiles() == before
+    assert len(model.backend.events()) == events
+    assert total(model, "exact") + total(model, "range") == 200
+    assert total(model, "eager") == total(model, "dynamic") == 0
+
+
+@pytest.mark.slow
+def test_no_size_of_the_ladder_compiles_after_a_warm_up_through_inductor() -> None:
+    block = Block()
+    model = bucketed(block, BucketLadder.pins([16, 32]) | BucketLadder.range(33, 64), DIMS)
+    model.warm_up(torch.randn(3, 8))
+    before = dict(counters["inductor"]), compiles()
+    with torch.compiler.set_stance("fail_on_recompile"):
+        for k in range(200):
+            x = torch.randn(random.Random(k).choice([16, 32, 40, 64]), 8)
+            with torch.set_grad_enabled(k % 2 == 0):
+                output = model(x)
+            torch.testing.assert_close(output, block(x), rtol=1e-4, atol=1e-4)
+            if output.requires_grad:
+                output.sum().backward()
+    assert (dict(counters["inductor"]), compiles()) == before
+
+
+def test_a_warm_up_leaves_no_trace_in_the_model() -> None:
+    net = torch.nn.Sequential(torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.5))
+    model = bucketed(net, LADDER, {"input": {0: "tokens"}}, inner="eager")
+    buffers = [buffer.clone() for buffer in net.buffers()]
+    example = torch.randn(20, 8)
+    kept, state = example.clone(), torch.get_rng_state()
+    model.warm_up(example)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.equal(example, kept)
+    assert all(torch.equal(a, b) for a, b in zip(net.buffers(), buffers, strict=True))
+    assert all(parameter.grad is None for parameter in net.parameters())
+    assert total(model, "exact") == total(model, "eager") == 0
+
+
+def test_both_sides_of_a_branch_are_traced() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x * 2 if x.shape[0] > 40 else x - 1
+
+    model = bucketed(f, LADDER, DIMS, inner="aot_eager")
+    model.warm_up(torch.randn(20, 8), grad=False)
+    assert len(model.backend.entries) == 2
+    assert model.explain().unadmitted == ()
+    with torch.no_grad(), torch.compiler.set_stance("fail_on_recompile"):
+        for size in (16, 48, 32, 100):
+            x = torch.randn(size, 8)
+            torch.testing.assert_close(model(x), f(x))
+    assert total(model, "exact") == 3
+    assert total(model, "range") == 1
+
+
+def test_the_graph_behind_a_graph_break_has_its_rungs_too() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        torch._dynamo.graph_break()
+        return y.relu() + y.shape[0]
+
+    model = bucketed(f, LADDER, DIMS, inner="aot_eager")
+    model.warm_up(torch.randn(20, 8), grad=False)
+    with torch.no_grad(), torch.compiler.set_stance("fail_on_recompile"):
+        for size in (16, 48, 100, 16):
+            x = torch.randn(size, 8)
+            torch.testing.assert_close(model(x), f(x))
+    hits = {entry.number: sum(c.count for c in entry.dispatch_counts()) for entry in model.backend.entries}
+    assert hits == {0: 4, 1: 4}
+    assert total(model, "exact") == 6
+
+
+def test_an_interrupt_keeps_what_was_built_and_can_be_resumed() -> None:
+    made: list[int] = []
+    interrupt_at = 3
+
+    def inner(graph: torch.fx.GraphModule, arguments: Sequence[Any]) -> Any:
+        made.append(1)
+        if len(made) == interrupt_at:
+            raise KeyboardInterrupt
+        return graph.forward
+
+    model = bucketed(Block(), LADDER, DIMS, inner=inner)
+    with pytest.raises(KeyboardInterrupt):
+        model.warm_up(torch.randn(20, 8), grad=False)
+    with torch.no_grad():
+        for size in (16, 24, 32):
+            model(torch.randn(size, 8))
+    assert (total(model, "exact"), total(model, "eager")) == (2, 1)
+    assert len(made) == interrupt_at
+    done = model.warm_up(torch.randn(20, 8), grad=False)
+    assert done.compiled == 4
+    with torch.no_grad():
+        model(torch.randn(32, 8))
+    assert (total(model, "exact"), total(model, "eager")) == (3, 1)
+
+
+def test_a_rung_whose_compile_fails_falls_back_and_the_others_stay(caplog: Any) -> None:
+    def inner(graph: torch.fx.GraphModule, arguments: Sequence[Any]) -> Any:
+        if any(argument == 24 for argument in arguments if isinstance(argument, int)):
+            raise RuntimeError("ptxas ran out of registers")
+        return graph.forward
+
+    block = Block()
+    model = bucketed(block, LADDER, DIMS, inner=inner)
+    done = model.warm_up(torch.randn(20, 8), grad=False)
+    assert (done.compiled, done.failed) == (5, 1)
+    with torch.no_grad():
+        for size in (16, 24, 32):
+            x = torch.randn(size, 8)
+            torch.testing.assert_close(model(x), block(x))
+    assert (total(model, "exact"), total(model, "dynamic")) == (2, 1)
+    (failed,) = [event for event in model.backend.events() if isinstance(event, RungFailed)]
+    assert failed.rung == "24"
+    assert "ptxas ran out of registers" in failed.error
+    assert "ptxas ran out of registers" in str(model.explain())
+    assert "ptxas ran out of registers" in caplog.text
+
+
+def test_when_every_compile_fails_calls_still_get_eagers_result() -> None:
+    def inner(graph: torch.fx.GraphModule, arguments: Sequence[Any]) -> Any:
+        raise RuntimeError("no compiler here")
+
+    block = Block()
+    model = bucketed(block, LADDER, DIMS, inner=inner)
+    x = torch.randn(16, 8)
+    torch.testing.assert_close(model(x), block(x))
+    assert total(model, "eager") == 1
+
+
+def test_threads_calling_at_once_lose_no_call_and_no_count() -> None:
+    block = Block()
+    model = bucketed(block, LADDER, DIMS, inner="aot_eager")
+    model.warm_up(torch.randn(20, 8), grad=False)
+    failures: list[BaseException] = []
+
+    def serve(seed: int) -> None:
+        sizes = random.Random(seed)
+        try:
+            with torch.no_grad():
+                for _ in range(150):
+                    x = torch.full((sizes.choice([16, 24, 32, 48, 60, 200]), 8), float(seed))
+                    torch.testing.assert_close(model(x), block(x))
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=serve, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert sum(count.count for count in model.backend.dispatch_counts()) == 600
+
+
+def test_dynamo_reset_keeps_the_counts_and_captures_again() -> None:
+    model = bucketed(Block(), LADDER, DIMS, inner="aot_eager")
+    with torch.no_grad():
+        model(torch.randn(16, 8))
+        torch._dynamo.reset()
+        assert model.backend.entries == ()
+        model(torch.randn(16, 8))
+    assert total(model, "exact") == 2
+    kinds = [type(event) for event in model.backend.events()]
+    assert kinds.count(EntryCaptured) == 2
+    assert kinds.count(BackendReset) == 1
+
+
+def test_building_only_in_a_warm_up_never_compiles_while_a_request_waits() -> None:
+    model = bucketed(Block(), LADDER, DIMS, inner="aot_eager", build="warm_up")
+    with torch.no_grad():
+        model(torch.randn(16, 8))
+        assert (total(model, "eager"), total(model, "exact")) == (1, 0)
+        model.warm_up(torch.randn(20, 8), grad=False)
+        model(torch.randn(16, 8))
+    assert (total(model, "eager"), total(model, "exact")) == (1, 1)
+
+
+def test_an_observer_sees_every_compile_and_reads_the_counts() -> None:
+    seen: list[observer.Event] = []
+    model = bucketed(Block(), LADDER, DIMS, inner="aot_eager")
+    observer.register(seen.append)
+    try:
+        model.warm_up(torch.randn(20, 8), grad=False)
+        late: list[observer.Event] = []
+        observer.register(late.append)
+        observer.unregister(late.append)
+    finally:
+        observer.unregister(seen.append)
+    mine = [event for event in seen if event.backend == model.backend.name]
+    assert mine == model.backend.events()
+    assert [event for event in late if event.backend == model.backend.name] == mine
+    assert [event.rung for event in mine if isinstance(event, RungCompiled)][:2] == ["16", "24"]
+    with torch.no_grad():
+        model(torch.randn(16, 8))
+        model(torch.randn(16, 8))
+    counts = [c for c in observer.dispatch_snapshot() if c.backend == model.backend.name and c.count]
+    assert [(c.rung, c.outcome, c.names, c.sizes, c.count) for c in counts] == [
+        ("16", "exact", ("tokens",), (16,), 2)
+    ]
+
+
+def test_autocast_is_warmed_up_where_it_is_entered() -> None:
+    block = Block()
+    model = bucketed(block, BucketLadder.pins([16]), DIMS, inner="aot_eager")
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        model.warm_up(torch.randn(20, 8))
+    x = torch.randn(16, 8)
+    with torch.compiler.set_stance("fail_on_recompile"), torch.autocast("cpu", dtype=torch.bfloat16):
+        output, expected = model(x), block(x)
+    assert output.dtype == expected.dtype
+    torch.testing.assert_close(output, expected, rtol=0.05, atol=0.05)
+    output.float().sum().backward()
+    assert "autocast cpu bfloat16" in str(model.explain())
