@@ -372,6 +372,7 @@ def _more_recompiles() -> list[r.Recompile]:
             "Model.forward", "10_batch_size_drift.py", 12, "size", "argument", None, "L['x'].size()[0]",
             [(32, 12)], 1, 0, [], None, True, 0.41, ["5/1"], "10_batch_size_drift.py:30 main", PROCESS,
             "return self.net(x)", 1,
+            meaning="the last batch is shorter",
         ),
         r.Recompile(
             "forward", "02_item_and_tensor_branch.py", 15, "value",

@@ -61,7 +61,7 @@ def open_report(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Tab]
         tab.page.on("pageerror", lambda error: tab.messages.append(str(error)))
         tab.page.on("dialog", lambda dialog: (tab.dialogs.append(dialog.message), dialog.dismiss()))
         tab.page.goto(file.as_uri() + fragment)
-        tab.requests.remove(file.as_uri() + fragment)
+        tab.requests.remove(file.as_uri())
         return tab
 
     yield open_

@@ -3,6 +3,7 @@ from __future__ import annotations
 import builders
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
 
 WIDTHS = (360, 1600)
 SCHEMES = ("light", "dark")
@@ -18,20 +19,27 @@ def test_quiet_and_no_wider_than_the_window(open_report, build, width, scheme) -
     tab.assert_quiet()
 
 
-@pytest.mark.parametrize("build", builders.ALL)
+def assert_accessible(page: Page) -> None:
+    # Axe cannot judge contrast over the shadows of scrolling tables: take them away, not the check.
+    page.add_style_tag(content=".scroll { background: none !important; }")
+    results = Axe().run(page)
+    assert len(results.response["passes"]) > 15
+    assert results.violations_count == 0, results.generate_report()
+
+
+@pytest.mark.parametrize("build", [builders.rich, builders.empty])
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_axe_finds_nothing(open_report, build, scheme) -> None:
     tab = open_report(build(), color_scheme=scheme, viewport={"width": 1280, "height": 800})
-    tab.page.evaluate("document.querySelectorAll('details').forEach((each, n) => { each.open = n < 40; })")
-    results = Axe().run(tab.page)
-    assert results.violations_count == 0, results.generate_report()
+    tab.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert_accessible(tab.page)
 
 
 def test_axe_finds_nothing_on_a_phone_and_in_the_help_panel(open_report) -> None:
-    tab = open_report(builders.rich(), viewport={"width": 360, "height": 700})
+    tab = open_report(builders.hostile(), viewport={"width": 360, "height": 700})
+    assert_accessible(tab.page)
     tab.page.keyboard.press("?")
-    results = Axe().run(tab.page)
-    assert results.violations_count == 0, results.generate_report()
+    assert_accessible(tab.page)
 
 
 def test_the_chart_is_drawn(open_report) -> None:

@@ -49,13 +49,13 @@ def _define(cls: type, definitions: dict[str, Any]) -> dict[str, Any]:
             "required": names,
         }
         if definitions[cls.__name__]["description"].startswith(f"{cls.__name__}("):
-            definitions[cls.__name__]["description"] = DESCRIPTIONS[cls.__name__]
+            definitions[cls.__name__]["description"] = DESCRIPTIONS.get(cls.__name__, "")
     return {"$ref": f"#/$defs/{cls.__name__}"}
 
 
 def _field(cls: type, name: str, hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     key = f"{cls.__name__}.{name}"
-    described = {**_of(hint, definitions), "description": DESCRIPTIONS[key]}
+    described = {**_of(hint, definitions), "description": DESCRIPTIONS.get(key, "")}
     words = VOCABULARY.get(key)
     if words is None:
         return described

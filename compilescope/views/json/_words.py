@@ -1,6 +1,6 @@
 """What each field of the summary means, and the fixed vocabularies: the schema's documentation.
 
-One line a field; a field without one fails to build the schema.
+One line a field; a test names the fields that have none.
 """
 
 from __future__ import annotations
@@ -93,6 +93,7 @@ Totals.eager_calls  Calls that ran without torch.compile after a refusal
 Totals.processes  Processes in the recording
 Totals.blocked_by_limit  Compiles that the recompile limit refused
 Totals.skipped_frames  Frames that Dynamo left to the interpreter
+Totals.compiled  Compiles that ended with code, those without an operation included
 GraphBreak.file  {_FILE}
 GraphBreak.line  {_LINE}
 GraphBreak.function  Function the line is in
@@ -135,6 +136,7 @@ Recompile.code  {_CODE}
 Recompile.named_by_torch  How often torch's own message named this cause first
 Recompile.blocked_changes  [old, new] of each refused compile, in order
 Recompile.thread  Thread it happened on, when there were several
+Recompile.meaning  What the change amounts to: contiguous -> channels_last
 LimitHit.function  Function that was refused
 LimitHit.file  {_FILE}
 LimitHit.line  {_LINE}
@@ -205,7 +207,7 @@ Frame.eager_calls  Calls that ran without torch.compile after a refusal
 Frame.compile_s  Seconds spent compiling it
 Frame.graph_breaks  Graph break sites in it
 Frame.recompiles  Recompiles of it
-Frame.status  compiled, graph break, recompiled, recompile limit, failed or empty
+Frame.status  compiled, graph break, recompiled, recompile limit, failed, skipped or empty
 Frame.process  {_PROCESS}
 Frame.resumed_at  Line at which a resume function goes on
 Frame.called_from  {_CALLED}

@@ -76,7 +76,7 @@ def test_every_section_has_its_facts() -> None:
         "0 → 1 → 2 → 3 → 4 → 5 → 6 → 7", "GB0170", "fauxlib/blocks.py:35 forward", "goes on after the line",
         "Explanation: Detected data-dependent branching", "graph break inside a for loop", "s77 = 12",
         "resumed at 13", "1 bypass, 3 hit, 9 miss", "torch 2.13.0 has no hook that CompileScope knows",
-        "events.jsonl:48213", "future_kind", "worker-1", "4 triton", "the graph break at",
+        "events.jsonl:48213", "future_kind", "worker-1", "the last batch is shorter", "4 triton", "the graph break at",
     ):  # fmt: skip
         assert fact in text, fact
 
@@ -142,13 +142,10 @@ def test_ids_do_not_depend_on_order_or_counts() -> None:
         graph_breaks=[replace(b, events=b.events + 5) for b in reversed(report.graph_breaks)],
         recompiles=list(reversed(report.recompiles)),
     )
-    assert set(Page(render(report)).ids) == set(Page(render(turned)).ids)
-    for name in (
-        "break-25-hot-loop-break-py-13",
-        "compile-0-1",
-        "recompile-24-history-grows-py-8-len-history",
-    ):
-        assert name in Page(render(report)).ids
+    ids = set(Page(render(report)).ids)
+    assert ids == set(Page(render(turned)).ids)
+    assert "recompile-24-history-grows-py-8-len-history" in ids
+    assert {"break-25-hot-loop-break-py-13", "compile-0-1"} <= ids
 
 
 def test_same_compile_id_in_two_epochs_and_processes() -> None:
