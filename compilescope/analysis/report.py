@@ -78,6 +78,7 @@ class Totals:
     processes: int = 1
     blocked_by_limit: int = 0  # compiles refused by the recompile limit
     skipped_frames: int = 0
+    compiled: int = 0  # compiles that ended with code, those without an operation included
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,7 @@ class Recompile:
     named_by_torch: int = 0  # how often torch's own message named this cause first
     blocked_changes: list[tuple[Any, Any]] = field(default_factory=list)
     thread: str | None = None
+    meaning: str | None = None  # what the change amounts to: "contiguous -> channels_last"
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +246,9 @@ class Frame:
     compile_s: float | None
     graph_breaks: int
     recompiles: int
-    status: str  # "compiled" | "graph break" | "recompiled" | "recompile limit" | "failed" | "empty"
+    status: (
+        str  # "compiled" | "graph break" | "recompiled" | "recompile limit" | "failed" | "skipped" | "empty"
+    )
     process: str
     resumed_at: int | None = None
     called_from: str | None = None

@@ -1,0 +1,131 @@
+"""Per recompile, or refused recompile: which guarded things differed from the newest entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from compilescope.analysis import guard_changes, torch_reason
+from compilescope.analysis.change import Change, value_type_of
+from compilescope.analysis.index import FrameGroup, Index
+from compilescope.model import Compile, CompileId, GuardFailure
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """``named`` is the cause torch's message puts first. ``refused``: the recompile limit forbade it."""
+
+    compile: Compile
+    frame: FrameGroup
+    changes: tuple[Change, ...]
+    named: tuple[str, str] | None
+    refused: bool
+
+
+class Attempts:
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._failures: dict[CompileId, GuardFailure] = {}
+        for failure in index.process.guard_failures:
+            if failure.newest:
+                self._failures[failure.compile] = failure
+
+    @cached_property
+    def all(self) -> tuple[Attempt, ...]:
+        found = []
+        for compiled in self._index.process.compiles.values():
+            if is_recompile(compiled) or compiled.refused:
+                frame = self._index.frame_of(compiled.id)
+                if frame is not None:
+                    found.append(self._attempt(compiled, frame))
+        return tuple(_carry_values(found))
+
+    def _attempt(self, compiled: Compile, frame: FrameGroup) -> Attempt:
+        modules = self._index.modules_of.get(frame.key, frozenset())
+        if frame.function == "forward":
+            modules |= {"self"}
+        failure = self._failures.get(compiled.id)
+        first = failure.first if failure and failure.first else newest_reason(compiled.reasons)
+        state = failure.state if failure else {}
+        named = guard_changes.from_reason(torch_reason.message_of(first), state, modules) if first else []
+        changes: list[Change] = []
+        for guard in failure.guards if failure else ():
+            changes += guard_changes.from_guard(guard, failure, modules) if failure else []
+        keys = {change.key for change in changes}
+        if not any(change.key in keys for change in named):
+            changes = [*named, *changes]
+        changes = [self._settled(change, frame) for change in _distinct(changes)]
+        return Attempt(
+            compiled, frame, tuple(changes), named[0].key if named else None, refused=compiled.refused
+        )
+
+    def _settled(self, change: Change, frame: FrameGroup) -> Change:
+        """A variable of the frame that is none of its parameters is a free one."""
+        if change.holder != "argument" or change.root is None or frame.resumed_at is not None:
+            return change
+        parameters = self._index.scopes.parameters(frame.code)
+        is_parameter = parameters is None or change.root in parameters
+        return change if is_parameter else replace(change, holder="closure")
+
+
+def is_recompile(compiled: Compile) -> bool:
+    """It produced code, and the code object already had an entry."""
+    return compiled.compiled and bool((compiled.cache_size or 0) > 0 or compiled.reasons)
+
+
+def newest_reason(reasons: Iterable[str]) -> str | None:
+    """Of torch's reasons, one per failed entry in order of last use, the one about the newest entry."""
+    best, newest = None, -1
+    for reason in reasons:
+        entry = torch_reason.entry_of(reason)
+        number = int(entry.rpartition("/")[2]) if entry else -1
+        if best is None or number > newest:
+            best, newest = reason, number
+    return best
+
+
+def _distinct(changes: Iterable[Change]) -> list[Change]:
+    """One per source: several guards on one value (its type, its identity, its value) tell one story."""
+    found: dict[str, Change] = {}
+    for change in changes:
+        known = found.get(change.source)
+        if known is None or (not known.new_known and change.new_known):
+            found[change.source] = change
+    return list(found.values())
+
+
+def _carry_values(attempts: list[Attempt]) -> list[Attempt]:
+    """Fill values a message leaves out from the neighbors: what one compile met, the next one expects."""
+    expected: dict[tuple[object, str], list[tuple[int, object]]] = {}
+    for position, attempt in enumerate(attempts):
+        for change in attempt.changes:
+            expected.setdefault((attempt.frame.key, change.source), []).append((position, change.old))
+    carried: list[Attempt] = []
+    last: dict[tuple[object, str], object] = {}
+    for position, attempt in enumerate(attempts):
+        changes = []
+        for change in attempt.changes:
+            key = (attempt.frame.key, change.source)
+            change = _with_old(change, last.get(key))
+            change = _with_new(change, position, expected[key])
+            if change.new_known:
+                last[key] = change.new
+            changes.append(change)
+        carried.append(replace(attempt, changes=tuple(changes)))
+    return carried
+
+
+def _with_old(change: Change, last_new: object) -> Change:
+    known = change.old is not None or change.value_type == "none" or last_new is None
+    return change if known or change.kind not in ("value", "identity") else replace(change, old=last_new)
+
+
+def _with_new(change: Change, position: int, expected: list[tuple[int, object]]) -> Change:
+    if change.new_known or change.kind not in ("value", "container_length"):
+        return change
+    later = next((old for p, old in expected if p > position and old != change.old), None)
+    if later is None:
+        return change
+    value_type = value_type_of(change.old, later) if change.kind == "value" else change.value_type
+    return replace(change, new=later, new_known=True, value_type=value_type)

@@ -1,0 +1,109 @@
+"""Recording -> Report: asks every question of every process and puts the answers in one object."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compilescope.analysis import missing
+from compilescope.analysis.attempts import Attempts
+from compilescope.analysis.breaks import graph_breaks
+from compilescope.analysis.caches import cache_totals
+from compilescope.analysis.causes_of_frames import BreakOrigins
+from compilescope.analysis.compile_time import last_compile_end_ns
+from compilescope.analysis.diagnoses import diagnoses
+from compilescope.analysis.failures import failures
+from compilescope.analysis.frames import frames
+from compilescope.analysis.graphs import graphs
+from compilescope.analysis.index import Index
+from compilescope.analysis.limits import limit_hits
+from compilescope.analysis.paths import Paths
+from compilescope.analysis.recompiles import recompiles
+from compilescope.analysis.recording_info import process_info, recording_info
+from compilescope.analysis.report import FORMAT_VERSION, Missing, Report
+from compilescope.analysis.skips import skips
+from compilescope.analysis.totals import totals
+from compilescope.analysis.verdict import verdict
+from compilescope.analysis.worst import worst
+from compilescope.model import Process, Run, load
+from compilescope.recording import Recording
+
+
+def build_report(recording: Recording) -> Report:
+    """Everything the recording tells. Damage is listed in it; raises only what reading raises."""
+    return report_of(load(recording))
+
+
+def report_of(run: Run) -> Report:
+    indexes = [Index(process, Paths(_cwd(run.launch, process))) for process in run.processes]
+    rows: dict[str, list[Any]] = {
+        name: [] for name in ("breaks", "recompiles", "limits", "failures", "skips")
+    }
+    absent: list[Missing] = []
+    for index in indexes:
+        absent += _ask(index, rows)
+    info = recording_info(run)
+    absent += missing.of_run(run.processes, launched=bool(run.launch))
+    sums = totals(indexes, rows["breaks"], rows["limits"], rows["failures"], rows["skips"])
+    why = diagnoses(indexes, rows["skips"])
+    return Report(
+        format_version=FORMAT_VERSION,
+        recording=info,
+        processes=[process_info(process) for process in run.processes],
+        totals=sums,
+        verdict=verdict(
+            info,
+            sums,
+            limits=rows["limits"],
+            breaks=rows["breaks"],
+            recompiles=rows["recompiles"],
+            failures=rows["failures"],
+            diagnoses=why,
+            last_compile_s=_last_compile_s(run),
+        ),
+        worst=worst(rows["limits"], rows["breaks"], rows["failures"], rows["recompiles"]),
+        graph_breaks=rows["breaks"],
+        recompiles=rows["recompiles"],
+        limit_hits=rows["limits"],
+        failures=rows["failures"],
+        skips=rows["skips"],
+        frames=[frame for index in indexes for frame in frames(index)],
+        graphs=[graph for index in indexes for graph in graphs(index)],
+        caches=cache_totals(run.processes),
+        diagnoses=why,
+        missing=absent,
+        unknown_records=_unknown(run.processes),
+    )
+
+
+def _ask(index: Index, rows: dict[str, list[Any]]) -> list[Missing]:
+    """Add one process's rows; returns what is missing from them."""
+    attempts = Attempts(index)
+    breaks, no_hits = graph_breaks(index)
+    limits, no_counts = limit_hits(index, attempts)
+    rows["breaks"] += breaks
+    rows["limits"] += limits
+    rows["recompiles"] += recompiles(index, attempts, BreakOrigins(index))
+    rows["failures"] += failures(index)
+    rows["skips"] += skips(index)
+    return [*no_hits, *no_counts, *missing.of_recompiles(index, attempts)]
+
+
+def _cwd(launch: Mapping[str, Any], process: Process) -> str | None:
+    cwd = launch.get("cwd") or process.cwd
+    return cwd if isinstance(cwd, str) else None
+
+
+def _last_compile_s(run: Run) -> float | None:
+    end, start = last_compile_end_ns(run.processes), run.launch.get("started_ns")
+    if not isinstance(start, int):
+        start = min((p.start_ns for p in run.processes if p.start_ns), default=None)
+    return round((end - start) * 1e-9, 6) if end is not None and start is not None else None
+
+
+def _unknown(processes: Sequence[Process]) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for process in processes:
+        counts.update(process.unknown)
+    return dict(counts)

@@ -1,0 +1,56 @@
+"""One row per code object Dynamo worked on: what it cost, how it ran, how it ended."""
+
+from __future__ import annotations
+
+from compilescope.analysis import report
+from compilescope.analysis.attempts import is_recompile
+from compilescope.analysis.failures import failed
+from compilescope.analysis.index import FrameGroup, Index
+from compilescope.analysis.limits import compiled_calls, eager_calls
+
+
+def frames(index: Index) -> list[report.Frame]:
+    """By compile time, dearest first."""
+    rows = [_row(index, frame) for frame in index.frames.values()]
+    return sorted(rows, key=lambda r: (-(r.compile_s or 0.0), r.file, r.line))
+
+
+def _row(index: Index, frame: FrameGroup) -> report.Frame:
+    place = index.blamed(frame)
+    started = [c for c in frame.compiles if c.started]
+    graphs = [g for c in started for g in index.graphs_of.get(c.id, ())]
+    costs = [c.wall_s + c.backward_s for c in started if c.wall_s is not None]
+    was_refused = any(c.refused for c in frame.compiles)
+    ops = [g.ops for g in graphs if g.ops is not None]
+    return report.Frame(
+        function=place.function,
+        file=index.paths.show(place.file),
+        line=place.line,
+        compile_ids=[str(c.id) for c in started],
+        graphs=len(graphs),
+        ops=max(ops) if ops else None if graphs else 0,
+        compiled_calls=compiled_calls(index, frame),
+        eager_calls=eager_calls(index, frame) if was_refused else 0,
+        compile_s=round(sum(costs), 6) if costs or not started else None,
+        graph_breaks=sum(len(index.breaks_of.get(c.id, ())) for c in started),
+        recompiles=sum(is_recompile(c) for c in frame.compiles),
+        status=_status(index, frame, len(graphs)),
+        process=index.process.id,
+        resumed_at=frame.resumed_at,
+        called_from=index.called_from(frame),
+    )
+
+
+def _status(index: Index, frame: FrameGroup, graphs: int) -> str:
+    compiles = frame.compiles
+    if any(c.refused for c in compiles):
+        return "recompile limit"
+    if any(failed(index, c) for c in compiles):
+        return "failed"
+    if not any(c.compiled for c in compiles):
+        return "skipped" if any(c.id in index.breaks_of for c in compiles) else "failed"
+    if any(c.id in index.breaks_of for c in compiles):
+        return "graph break"
+    if any(is_recompile(c) for c in compiles):
+        return "recompiled"
+    return "compiled" if graphs else "empty"

@@ -1,0 +1,101 @@
+"""Every graph: what goes in, how often it ran and at which sizes, what its compile cost, its caches."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+from compilescope.analysis import report
+from compilescope.analysis.index import Index, original_name
+from compilescope.model import CompileId, Graph, Specialized
+
+_NO_SIZES = "a TORCH_TRACE log has no run-time counts"
+
+
+def graphs(index: Index) -> list[report.Graph]:
+    """In order of compiling."""
+    caches = _cache_outcomes(index)
+    specialized: dict[CompileId, list[Specialized]] = defaultdict(list)
+    for fact in index.process.specialized:
+        if fact.compile is not None:
+            specialized[fact.compile].append(fact)
+    return [_row(index, graph, caches, specialized[graph.compile]) for graph in index.process.graphs]
+
+
+def _cache_outcomes(index: Index) -> Mapping[CompileId, dict[str, Any]]:
+    counts: dict[CompileId, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    for event in index.process.caches:
+        if event.compile is not None:
+            counts[event.compile][event.cache][event.outcome] += 1
+    return {key: {name: dict(found) for name, found in caches.items()} for key, caches in counts.items()}
+
+
+def _row(
+    index: Index, graph: Graph, caches: Mapping[CompileId, dict[str, Any]], specialized: list[Specialized]
+) -> report.Graph:
+    compiled = index.process.compiles.get(graph.compile)
+    frame = index.frame_of(graph.compile)
+    place = index.blamed(frame) if frame else None
+    missing = [report.Missing("calls", index.why_uncounted())] if graph.calls is None else []
+    if graph.sizes is None:
+        missing.append(report.Missing("sizes_seen", index.why_uncounted()))
+    return report.Graph(
+        epoch=graph.compile.epoch,
+        compile_id=str(graph.compile),
+        function=place.function if place else original_name("?")[0],
+        file=index.paths.show(place.file) if place else "?",
+        line=place.line if place else 0,
+        ops=graph.ops if graph.ops is not None else compiled.ops if compiled else None,
+        calls=graph.calls,
+        backward=False,
+        compile_s=compiled.wall_s if compiled else None,
+        process=index.process.id,
+        phases=dict(compiled.phases_s) if compiled else {},
+        cache=dict(caches.get(graph.compile, {})),
+        placeholders=[_placeholder(p) for p in graph.placeholders],
+        sizes_seen=_sizes(graph),
+        specializations=[_specialization(index, fact) for fact in specialized],
+        backend=graph.backend,
+        missing=missing,
+    )
+
+
+def _placeholder(p: Any) -> report.Placeholder:
+    return report.Placeholder(
+        p.name,
+        p.kind,
+        p.source,
+        p.dtype,
+        list(p.shape) if p.shape is not None else None,
+        list(p.stride) if p.stride is not None else None,
+        p.device,
+        p.expr,
+        p.hint,
+        p.range,
+    )
+
+
+def _sizes(graph: Graph) -> list[report.SizeCount] | None:
+    """Counts by the values of the graph's size inputs, most frequent first. Empty for a graph without any."""
+    if graph.sizes is None:
+        return None
+    symbols = {p.name: p.expr or p.name for p in graph.placeholders}
+    names = [symbols.get(name, name) for name in graph.size_names]
+    return [
+        report.SizeCount(
+            dict(zip(names, values, strict=False)) if values is not None else {"other": -1}, count
+        )
+        for values, count in graph.sizes
+    ]
+
+
+def _specialization(index: Index, fact: Specialized) -> report.Specialization:
+    place = fact.location if fact.location and not index.paths.is_torch(fact.location.file) else None
+    return report.Specialization(
+        fact.source,
+        fact.value,
+        fact.reason,
+        index.paths.show(place.file) if place else None,
+        place.line if place else None,
+    )

@@ -1,0 +1,137 @@
+"""How often a break line ran, counted, never estimated.
+
+The calls of the graph that ends at the break, summed over the compiles of the function that holds the line;
+else of the graph its resume function starts with; else of the functions that call it and were split by the
+same break; else of the one compiled function the line calls. Calls that ran eager after a recompile limit
+are executions too.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from compilescope.analysis.index import Break, FrameGroup, Index
+from compilescope.model import CompileId
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """``count`` is None when it could not be counted; ``basis`` then says why, else what was counted."""
+
+    count: int | None
+    basis: str
+
+
+class HitCounter:
+    def __init__(self, index: Index) -> None:
+        self._index = index
+
+    def count(self, events: Sequence[Break]) -> Hits:
+        """Hits of one site, from all events torch logged for it."""
+        if not any(graph.calls is not None for graph in self._index.process.graphs):
+            return Hits(None, self._no_counters())
+        for level in self._levels(events):
+            hits = self._of_level(level)
+            if hits:
+                return hits
+        return self._from_callee(events) or Hits(None, _why_not(events))
+
+    def _no_counters(self) -> str:
+        if self._index.process.kind == "torch_trace":
+            return "a TORCH_TRACE log has no run-time counts"
+        return "no graph was counted: the function ran eager, or its counts were lost"
+
+    def _levels(self, events: Sequence[Break]) -> list[list[Break]]:
+        """Events by how far the compiled function is from the broken line: its own function first."""
+        levels: dict[int, list[Break]] = defaultdict(list)
+        for event in events:
+            levels[self._distance(event)].append(event)
+        return [levels[distance] for distance in sorted(levels)]
+
+    def _distance(self, event: Break) -> int:
+        frame = self._frame(event)
+        if frame is None:
+            return 99
+        for distance, (file, line, function) in enumerate(reversed(event.text.stack)):
+            if function in (frame.function, frame.code.function) and self._is_in(frame, file, line):
+                return distance
+        return 90
+
+    def _is_in(self, frame: FrameGroup, file: str, line: int) -> bool:
+        """Whether a line belongs to the frame's function: many functions of a file are called forward."""
+        if file != frame.code.file:
+            return False
+        starts = [self._index.scopes.start_of(file, n) for n in (line, frame.code.line)]
+        return starts[0] == starts[1] if None not in starts else line >= frame.code.line
+
+    def _of_level(self, events: Iterable[Break]) -> Hits | None:
+        total, frames = 0, {}
+        for event in {e.event.compile: e for e in events}.values():
+            frame = self._frame(event)
+            calls = self._calls(event, frame) if frame else None
+            if frame is None or calls is None:
+                return None
+            total += calls
+            frames[frame.key] = frame
+        eager = [self._eager(frame) for frame in frames.values()]
+        if not frames or any(count is None for count in eager):
+            return None
+        late = sum(count or 0 for count in eager)
+        basis = "calls of the graph that ends there"
+        return Hits(total + late, basis + (f", and {late} eager calls" if late else ""))
+
+    def _calls(self, event: Break, frame: FrameGroup) -> int | None:
+        if event.event.compile is None or event.text.outcome == "frame_skipped":
+            return None
+        calls = self._index.calls_of(event.event.compile)
+        if calls is not None:
+            return calls
+        if frame.serial is not None and len(frame.compiles) == 1:
+            hits = self._index.process.code_calls.get(frame.serial)
+            if hits is not None:
+                return hits
+        return self._resume_calls(frame, event)
+
+    def _resume_calls(self, frame: FrameGroup, event: Break) -> int | None:
+        """Calls of the function Dynamo made of the rest of ``frame``, when it starts with a graph."""
+        lines = {line for file, line, _ in event.text.stack if file == frame.code.file}
+        for other in self._index.frames.values():
+            is_rest = other.code.file == frame.code.file and other.function == frame.function
+            if is_rest and other.resumed_at in lines and len(frame.compiles) == 1:
+                counts = [self._index.calls_of(c.id) for c in other.compiles if c.compiled]
+                eager = self._eager(other)
+                if counts and eager is not None and all(n is not None for n in counts):
+                    return sum(n or 0 for n in counts) + eager
+        return None
+
+    def _eager(self, frame: FrameGroup) -> int | None:
+        """Eager calls after a limit; 0 when the limit was never reached, None when they were not counted."""
+        if not any(c.refused for c in frame.compiles):
+            return 0
+        return self._index.process.eager_calls.get(frame.serial) if frame.serial is not None else None
+
+    def _from_callee(self, events: Sequence[Break]) -> Hits | None:
+        """Calls of what the line calls, when that is exactly one compiled function with a graph."""
+        sites = {(e.text.file, e.text.line) for e in events}
+        counts = {}
+        for frame in self._index.frames.values():
+            called = [c for c in frame.compiles if c.call and (c.call[0].file, c.call[0].line) in sites]
+            if called and frame.resumed_at is None:
+                known = [self._index.calls_of(c.id) for c in frame.compiles if c.compiled]
+                if known and all(n is not None for n in known):
+                    counts[frame.key] = sum(n or 0 for n in known)
+        if len(set(counts.values())) != 1:
+            return None
+        return Hits(counts.popitem()[1], "calls of the compiled function that the line calls")
+
+    def _frame(self, event: Break) -> FrameGroup | None:
+        compile_id: CompileId | None = event.event.compile
+        return self._index.frame_of(compile_id) if compile_id else None
+
+
+def _why_not(events: Sequence[Break]) -> str:
+    if all(event.text.outcome == "frame_skipped" for event in events):
+        return "the function was skipped as a whole: nothing of it is compiled, so nothing counts its calls"
+    return "no graph ends there or starts after it: the function has no operation before or after the line"

@@ -1,0 +1,93 @@
+"""Recompile limits: which functions run without torch.compile since, and how many calls that was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from compilescope.analysis.attempts import Attempt, Attempts
+from compilescope.analysis.index import FrameGroup, Index
+from compilescope.analysis.report import GuardChange, LimitHit, Missing
+from compilescope.model import Location
+
+_NO_COUNT = "the hook that counts guard misses after a limit was not there"
+
+
+def limit_hits(index: Index, attempts: Attempts) -> tuple[list[LimitHit], list[Missing]]:
+    rows, missing = [], []
+    for frame in index.frames.values():
+        refused = [a for a in attempts.all if a.refused and a.frame.key == frame.key]
+        if refused:
+            row = _row(index, frame, refused)
+            rows.append(row)
+            missing += _missing(index, row)
+    return sorted(rows, key=lambda r: (-(r.eager_calls or 0), r.file, r.line)), missing
+
+
+def _row(index: Index, frame: FrameGroup, refused: Iterable[Attempt]) -> LimitHit:
+    attempts = list(refused)
+    place = index.blamed(frame)
+    eager = eager_calls(index, frame)
+    compiled = compiled_calls(index, frame)
+    caller = next((p for a in attempts if (p := index.user_call(a.compile.call))), None)
+    return LimitHit(
+        function=place.function,
+        file=index.paths.show(place.file),
+        line=place.line,
+        limit=_limit(index, frame),
+        last_cause=_last_cause(attempts),
+        eager_calls=eager,
+        total_calls=None if eager is None or compiled is None else eager + compiled,
+        process=index.process.id,
+        called_from=index.name_place(caller) if caller else index.called_from(frame),
+    )
+
+
+def eager_calls(index: Index, frame: FrameGroup) -> int | None:
+    """Calls that ran eager since the limit was hit, the refused one included. None: not counted."""
+    if frame.serial is None:
+        return None
+    return index.process.eager_calls.get(frame.serial)
+
+
+def compiled_calls(index: Index, frame: FrameGroup) -> int | None:
+    """Calls that ran compiled code; None when a compile of the function has no counted graph."""
+    counts = [index.calls_of(c.id) for c in frame.compiles if c.compiled]
+    known = [count for count in counts if count is not None]
+    return sum(known) if counts and len(known) == len(counts) else None
+
+
+def _limit(index: Index, frame: FrameGroup) -> int | None:
+    for limit in index.process.limits:
+        same = limit.code_serial == frame.serial if frame.serial is not None else limit.code == frame.code
+        if same and limit.limit is not None:
+            return limit.limit
+    return None
+
+
+def _last_cause(attempts: Iterable[Attempt]) -> GuardChange | None:
+    """What torch's own message blames for the refused call; every cause is in the recompiles."""
+    for attempt in attempts:
+        for change in sorted(attempt.changes, key=lambda c: c.key != attempt.named):
+            return GuardChange(change.source, change.old, change.new, change.kind)
+    return None
+
+
+def _missing(index: Index, row: LimitHit) -> list[Missing]:
+    found = []
+    where = f"{row.function}() {row.file}:{row.line}"
+    if row.eager_calls is None:
+        reason = (
+            _NO_COUNT if index.process.kind == "recording" else "a TORCH_TRACE log has no run-time counts"
+        )
+        found.append(Missing(f"eager_calls of {where}", reason))
+    if row.total_calls is None:
+        found.append(
+            Missing(f"total_calls of {where}", "a compile of it has no graph whose calls could be counted")
+        )
+    if row.limit is None:
+        found.append(Missing(f"limit of {where}", "the limit in force was not recorded"))
+    return found
+
+
+def place_of_limit(index: Index, frame: FrameGroup) -> Location:
+    return index.blamed(frame)

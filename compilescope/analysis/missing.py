@@ -1,0 +1,71 @@
+"""What could not be captured, and why: every null in the report has its entry here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compilescope.analysis.attempts import Attempts
+from compilescope.analysis.change import UNKNOWN_NEW
+from compilescope.analysis.index import Index
+from compilescope.analysis.report import Missing
+from compilescope.model import Process
+
+_HOOK_FACTS = {
+    "trace": "every compile-time fact",
+    "graphs": "calls and sizes of compiled graphs",
+    "conversions": "skipped frames, refused compiles and where they were called from",
+    "entries": "the lines behind guards, and the lengths of dicts",
+    "guard_failures": "all failing guards with their new values",
+    "reset": "epochs after torch._dynamo.reset()",
+    "stance": "torch.compiler.set_stance",
+    "compile_calls": "where torch.compile was called",
+    "eager_calls": "eager calls after a recompile limit",
+}
+UNATTRIBUTED = -1
+
+
+def of_process(process: Process) -> list[Missing]:
+    """Hooks this torch lacks, records that were lost, counts that came to an early end."""
+    found = [
+        Missing(_HOOK_FACTS.get(name, name), state)
+        for name, state in sorted(process.hooks.items())
+        if state != "ok"
+    ]
+    found += [Missing(f"{n} records", why) for why, n in sorted(process.lost.items())]
+    unattributed = process.eager_calls.get(UNATTRIBUTED, 0)
+    if unattributed:
+        reason = "several functions are over the limit and torch does not say which one a miss belongs to"
+        found.append(Missing(f"function of {unattributed} eager calls", reason))
+    if process.kind == "recording" and not process.complete and process.graphs:
+        found.append(
+            Missing("the last calls", "the process did not end by itself: counts are as of the last snapshot")
+        )
+    return found
+
+
+def of_recompiles(index: Index, attempts: Attempts) -> list[Missing]:
+    """New values nobody wrote down, per source."""
+    found: dict[str, Missing] = {}
+    for attempt in attempts.all:
+        for change in attempt.changes:
+            if not change.new_known:
+                fact = f"new value of {change.source} in {attempt.frame.function}()"
+                found.setdefault(fact, Missing(fact, _why(index, change.old)))
+            elif change.old is None and change.value_type not in (None, "none"):
+                fact = f"old value of {change.source} in {attempt.frame.function}()"
+                found.setdefault(fact, Missing(fact, "torch guards on the object's identity, not on a value"))
+    return list(found.values())
+
+
+def _why(index: Index, old: object) -> str:
+    if old is None:
+        return "torch says that it changed, not from what to what"
+    if index.process.kind == "torch_trace":
+        return UNKNOWN_NEW
+    return "the guard could not be checked again without running the program's code"
+
+
+def of_run(processes: Sequence[Process], *, launched: bool) -> list[Missing]:
+    if launched or not processes:
+        return []
+    return [Missing("exit_status", "the program was not started by `compilescope run`")]

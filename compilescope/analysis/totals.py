@@ -1,0 +1,41 @@
+"""Counts over all processes, by the rules torch's own numbering suggests: restarts are not compiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compilescope.analysis.attempts import is_recompile
+from compilescope.analysis.compile_time import compile_wall_s
+from compilescope.analysis.index import Index
+from compilescope.analysis.report import Failure, GraphBreak, LimitHit, Skip, Totals
+
+
+def totals(
+    indexes: Sequence[Index],
+    breaks: Sequence[GraphBreak],
+    limits: Sequence[LimitHit],
+    failures: Sequence[Failure],
+    skips: Sequence[Skip],
+) -> Totals:
+    processes = [index.process for index in indexes]
+    compiles = [c for p in processes for c in p.compiles.values()]
+    calls = [graph.calls for p in processes for graph in p.graphs]
+    known = [n for n in calls if n is not None]
+    eager = [limit.eager_calls for limit in limits]
+    return Totals(
+        frames=sum(any(c.compiled for c in f.compiles) for index in indexes for f in index.frames.values()),
+        compiles=sum(c.started for c in compiles),
+        graphs=len(calls),
+        graph_break_sites=len({(b.file, b.line) for b in breaks}),
+        graph_break_events=sum(len(index.breaks) for index in indexes),
+        recompiles=sum(is_recompile(c) for c in compiles),
+        limit_hits=len(limits),
+        failures=len(failures),
+        compile_wall_s=compile_wall_s(processes) if compiles else 0.0,
+        compiled_calls=sum(known) if len(known) == len(calls) else None,
+        eager_calls=None if None in eager else sum(n or 0 for n in eager),
+        processes=len(processes),
+        blocked_by_limit=sum(c.refused for c in compiles),
+        skipped_frames=len(skips),
+        compiled=sum(c.compiled for c in compiles),
+    )

@@ -1,0 +1,253 @@
+"""Facts ranked by what they cost, until there are rules: limit hits, breaks, failures, recompiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from compilescope.analysis.report import Failure, GraphBreak, LimitHit, Recompile, Worst
+from compilescope.units import count, seconds
+
+_MAX_STEPS = 3
+_KINDS = {
+    "size": "a size changes",
+    "size_one": "a size becomes 0 or 1",
+    "stride": "a memory layout changes",
+    "rank": "the number of dims changes",
+    "dtype": "a dtype changes",
+    "device": "a device changes",
+    "requires_grad": "requires_grad changes",
+    "dispatch_keys": "a tensor is used in another mode",
+    "type": "a type changes",
+    "identity": "another object is passed",
+    "code": "another function is passed",
+    "dict_keys": "the keys of a dict change",
+    "grad_mode": "grad mode is switched",
+    "autocast": "autocast is switched",
+    "training_mode": "train() and eval() alternate",
+    "backend": "it is compiled with another backend",
+    "symbolic_guard": "a branch on a changing number goes the other way",
+    "duck_shape": "two sizes are no longer equal",
+    "constraint": "a dynamic mark differs",
+    "alignment": "an offset or alignment changes",
+}
+_HOLDERS = {
+    "argument": "a Python {type} argument changes",
+    "module_attribute": "a Python {type} on the module changes",
+    "object_attribute": "a Python {type} on an object changes",
+    "closure": "a captured {type} changes",
+    "global": "a global {type} changes",
+    "container_item": "a Python {type} in a container changes",
+    "resume_value": "a Python {type} from a graph break changes",
+}
+_TYPE_WORDS = {"str": "string", "bool": "flag", "none": "value", None: "value"}
+
+
+def worst(
+    limits: Sequence[LimitHit],
+    breaks: Sequence[GraphBreak],
+    failures: Sequence[Failure],
+    recompiles: Sequence[Recompile],
+) -> list[Worst]:
+    """Failures first (nothing of the function is compiled), then limit hits with their causes, breaks by
+    executions, recompiles by seconds. By-products of a break stand under the break, not beside it.
+    """
+    blocked = [r for r in recompiles if r.blocked_by_limit and not r.benign]
+    rows = [_failure(f) for f in failures]
+    rows += [row for limit in limits for row in _limit(limit, blocked)]
+    rows += [_break(b, recompiles) for b in sorted(breaks, key=_break_rank) if not b.library]
+    shown_breaks = {f"{b.file}:{b.line}" for b in breaks if not b.library}
+    rest = [r for r in recompiles if r not in blocked and r.caused_by not in shown_breaks]
+    rows += [_recompile(r) for r in sorted(rest, key=lambda r: (r.benign, -(r.wasted_compile_s or 0.0)))]
+    return rows + [_break(b, recompiles) for b in breaks if b.library]
+
+
+def because(recompile: Recompile) -> str:
+    """ "a list grows", "a Python int argument changes"."""
+    if recompile.kind == "container_length":
+        return _length(recompile)
+    if recompile.kind == "value" and recompile.value_type == "none":
+        return f"{recompile.source} is None in some calls only"
+    if recompile.kind == "value":
+        word = _TYPE_WORDS.get(recompile.value_type, recompile.value_type)
+        return _HOLDERS.get(recompile.holder or "", "a Python {type} changes").format(type=word)
+    return _KINDS.get(recompile.kind, f"{recompile.source} changes")
+
+
+def steps(changes: Sequence[tuple[Any, Any]]) -> str:
+    """[(0, 1), (1, 2), .., (7, 8)] as "0 -> 1 -> ... -> 8"; values that do not chain as pairs."""
+    if not changes:
+        return ""
+    values = [changes[0][0], *(new for _, new in changes)]
+    chained = all(a[1] == b[0] for a, b in pairwise(changes))
+    if not chained:
+        pairs = [f"{show(old)} -> {show(new)}" for old, new in changes]
+        return ", ".join(pairs[:_MAX_STEPS]) + (", ..." if len(pairs) > _MAX_STEPS else "")
+    if len(values) > _MAX_STEPS + 1:
+        return f"{show(values[0])} -> {show(values[1])} -> ... -> {show(values[-1])}"
+    return " -> ".join(show(value) for value in values)
+
+
+def show(value: Any) -> str:
+    if value is None:
+        return "?"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return repr(value) if isinstance(value, str) and not value.replace("_", "").isalnum() else str(value)
+
+
+def _limit(limit: LimitHit, blocked: Sequence[Recompile]) -> list[Worst]:
+    own = [r for r in blocked if (r.function, r.process) == (limit.function, limit.process)]
+    own.sort(key=lambda r: (-r.count, -r.named_by_torch))
+    if not own:
+        title = f"{limit.function}() hit the recompile limit"
+        return [
+            Worst(
+                "limit_hit",
+                title,
+                limit.file,
+                limit.line,
+                limit.function,
+                None,
+                None,
+                _eager(limit),
+                None,
+                limit.called_from,
+            )
+        ]
+    rows = []
+    for rank, cause in enumerate(own):
+        ordinal = ("second", "third", "fourth")[min(rank - 1, 2)] if rank else ""
+        title = (
+            f"{limit.function}() recompiles because {because(cause)}"
+            if not rank
+            else (f"same function, {ordinal} cause: {because(cause)}")
+        )
+        cost = f"{_wasted(cause)}, {_eager(limit)}, and all later calls" if not rank else None
+        note = _note(own) if not rank else None
+        rows.append(
+            Worst(
+                "limit_hit",
+                title,
+                cause.file,
+                cause.line,
+                limit.function,
+                cause.code,
+                detail(cause),
+                cost,
+                note,
+                limit.called_from,
+            )
+        )
+    return rows
+
+
+def _note(own: Sequence[Recompile]) -> str | None:
+    """Torch names one guard per entry; here is what it leaves unsaid."""
+    if len(own) < 2:
+        return None
+    head, other = own[0], own[1]
+    last_named = next((r for r in own if r.blocked_by_limit and r.named_by_torch), None)
+    total = head.count + head.blocked_by_limit
+    seen = other.count + other.blocked_by_limit
+    if last_named is not None and last_named is not head:
+        return (
+            f"torch's own warning blames {last_named.source}: it changed {_times(seen)}, {head.source} "
+            f"{_times(total)}; fixing {last_named.source} alone will not help"
+        )
+    return f"{other.source} changed too ({_times(seen)}): fixing {head.source} alone will not help"
+
+
+def _break(row: GraphBreak, recompiles: Sequence[Recompile]) -> Worst:
+    where = f"{row.file}:{row.line}"
+    caused = [r for r in recompiles if r.caused_by == where]
+    cost = [
+        f"ran {_times(row.runtime_hits)} (counted)"
+        if row.runtime_hits is not None
+        else "run-time hits unknown"
+    ]
+    made = sum(r.count for r in caused)
+    if made:
+        wasted = sum(r.wasted_compile_s or 0.0 for r in caused)
+        cost.append(f"{count(made, 'recompile')} because of it, {seconds(wasted)} (measured)")
+    effect = {
+        "frame_skipped": "the whole function runs eager",
+        "tail_skipped": "the rest of the function runs eager",
+    }
+    lost = [effect[r] for r in row.resume if r in effect]
+    title = f"graph break in {row.function}(): {row.reason}"
+    note = ("; ".join(lost)) or None
+    if row.library:
+        note = "inside a library, not your code" + (f"; {note}" if note else "")
+    caller = row.call_path[-2] if len(row.call_path) > 1 else None
+    return Worst(
+        "graph_break",
+        title,
+        row.file,
+        row.line,
+        row.function,
+        row.code,
+        row.gb_types[0] if row.gb_types else None,
+        ", ".join(cost),
+        note,
+        caller,
+    )
+
+
+def _recompile(row: Recompile) -> Worst:
+    title = f"{row.function}() recompiles because {because(row)}"
+    note = "happens once, then both versions are kept: nothing to do" if row.benign else None
+    if not row.benign and row.also_failed:
+        note = "changed with it: " + ", ".join(c.source for c in row.also_failed[:3])
+    return Worst(
+        "recompile",
+        title,
+        row.file,
+        row.line,
+        row.function,
+        row.code,
+        detail(row),
+        _wasted(row),
+        note,
+        row.called_from,
+    )
+
+
+def detail(row: Recompile) -> str:
+    text = f"{row.source} {steps([*row.changes, *row.blocked_changes])}".rstrip()
+    return f"{text} ({row.meaning})" if row.meaning and row.kind != "container_length" else text
+
+
+def _failure(row: Failure) -> Worst:
+    how = "was suppressed: it runs eager" if row.suppressed else "stopped the call"
+    title = f"compiling {row.function or 'a function'}() failed: {row.exception}"
+    return Worst(
+        "failure", title, row.file, row.line, row.function, row.code, row.message, f"the error {how}", None
+    )
+
+
+def _break_rank(row: GraphBreak) -> tuple[int, int]:
+    return (-(row.runtime_hits or 0), -row.events)
+
+
+def _wasted(row: Recompile) -> str:
+    return f"{seconds(row.wasted_compile_s)} in {count(row.count, 'recompile')} (measured)"
+
+
+def _eager(limit: LimitHit) -> str:
+    return count(limit.eager_calls, "eager call")
+
+
+def _times(n: int | None) -> str:
+    return {1: "once", 2: "twice"}.get(
+        n or 0, f"{n:,} times" if n is not None else "an unknown number of times"
+    )
+
+
+def _length(row: Recompile) -> str:
+    values = [v for pair in (*row.changes, *row.blocked_changes) for v in pair if type(v) is int]
+    noun = f"a {row.meaning or 'container'}"
+    if values and all(b >= a for a, b in pairwise(values)):
+        return f"{noun} grows"
+    return f"the length of {noun} changes"

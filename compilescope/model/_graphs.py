@@ -1,0 +1,65 @@
+"""Graphs: from the wrap around the backend where it ran, else from torch's own record of a traced graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compilescope.model import _fields as f
+from compilescope.model._drafts import GraphDraft
+from compilescope.model.values import CompileId, Graph, Placeholder
+
+
+class Graphs:
+    def __init__(self, file_name: f.FileName) -> None:
+        self._file = file_name
+        self._handed_over: dict[int, GraphDraft] = {}
+        self._traced: dict[CompileId, int] = {}
+
+    def traced(self, compile_id: CompileId) -> None:
+        self._traced[compile_id] = self._traced.get(compile_id, 0) + 1
+
+    def handed_over(self, compile_id: CompileId, m: Mapping[str, Any]) -> None:
+        serial = f.number(m.get("g"))
+        key = len(self._handed_over) if serial is None else serial
+        ends = f.mapping(m.get("break"))
+        draft = GraphDraft(serial, compile_id)
+        draft.backend, draft.ops = f.text(m.get("backend")), f.number(m.get("ops"))
+        draft.ends_at = f.location(self._file(f.number(ends.get("file"))), ends.get("line"), ends.get("name"))
+        draft.ends_at_break = bool(ends)
+        draft.placeholders = tuple(_placeholder(f.mapping(p)) for p in f.sequence(m.get("placeholders")))
+        draft.size_names = tuple(str(name) for name in f.sequence(m.get("sizes")))
+        self._handed_over[key] = draft
+
+    def counted(self, rows: Sequence[Any]) -> None:
+        for serial, calls, sizes in rows:
+            draft = self._handed_over.get(serial)
+            if draft:
+                draft.counted(calls, sizes)
+
+    def finish(self, *, zero_if_absent: bool) -> tuple[Graph, ...]:
+        drafts = list(self._handed_over.values())
+        for draft in drafts:
+            if draft.calls is None and zero_if_absent:
+                draft.counted(0, {})
+        known = {draft.compile for draft in drafts}
+        for compile_id, times in self._traced.items():
+            if compile_id not in known:
+                drafts.extend(GraphDraft(None, compile_id) for _ in range(times))
+        return tuple(draft.frozen() for draft in drafts)
+
+
+def _placeholder(m: Mapping[str, Any]) -> Placeholder:
+    shape, stride = m.get("shape"), m.get("stride")
+    return Placeholder(
+        str(m.get("name")),
+        f.text(m.get("kind")) or "other",
+        f.text(m.get("source")),
+        f.text(m.get("dtype")),
+        tuple(shape) if isinstance(shape, list) else None,
+        tuple(stride) if isinstance(stride, list) else None,
+        f.text(m.get("device")),
+        f.text(m.get("expr")),
+        m.get("hint"),
+        f.text(m.get("range")),
+    )

@@ -1,0 +1,306 @@
+"""One process: records in file order -> a frozen Process."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from compilescope.model import _fields as f
+from compilescope.model._compiles import Compiles
+from compilescope.model._graphs import Graphs
+from compilescope.model._kinds import UNINTERPRETED
+from compilescope.model.values import (
+    BreakEvent,
+    CacheEvent,
+    CompileId,
+    CompileTarget,
+    Conversion,
+    Guard,
+    GuardFailure,
+    Hole,
+    Limit,
+    LogLine,
+    Process,
+    Specialized,
+)
+from compilescope.recording import ProcessRecording, Record
+
+_CACHES = {"fx_graph_cache": "fx_graph", "aotautograd_cache": "aot_autograd"}
+_CACHE_OUTCOMES = ("hit", "miss", "bypass")
+_MAX_LOGS = 200
+_MAX_TARGETS = 500
+
+
+class ProcessBuilder:
+    """Feed records with ``add``; ``finish`` gives the Process. A malformed record becomes a hole."""
+
+    def __init__(self, source: ProcessRecording) -> None:
+        self._source = source
+        self._file = source.file
+        self._compiles = Compiles(source)
+        self._graphs = Graphs(source.file)
+        self._breaks: list[BreakEvent] = []
+        self._failures: list[GuardFailure] = []
+        self._limits: list[Limit] = []
+        self._conversions: list[Conversion] = []
+        self._caches: list[CacheEvent] = []
+        self._specialized: list[Specialized] = []
+        self._autograd: list[int] = []
+        self._eager: dict[int, int] = {}
+        self._code_calls: dict[int, int] = {}
+        self._stances: list[str] = []
+        self._compile_calls = 0
+        self._targets: list[CompileTarget] = []
+        self._logs: list[LogLine] = []
+        self._lost: Counter[str] = Counter()
+        self._sources: dict[str, str] = {}
+        self._unknown: Counter[str] = Counter()
+        self._holes: list[Hole] = []
+        self._late_facts: dict[str, Any] = {}
+        self._ended: str | None = None
+        self._last_ns: int | None = None
+        self._counts_ns: int | None = None
+        self._handlers: dict[str, Callable[[Record], None]] = {
+            "dynamo_start": self._compiles.start,
+            "compilation_metrics": self._compiles.metrics,
+            "bwd_compilation_metrics": self._compiles.backward_metrics,
+            "dynamo_output_graph": self._output_graph,
+            "graph": self._graph,
+            "artifact": self._artifact,
+            "guard_fail": self._guard_fail,
+            "convert": self._convert,
+            "limit": self._limit,
+            "runs": self._runs,
+            "symbolic_shape_specialization": self._specialization,
+            "compiled_autograd_graph": self._autograd_graph,
+            "stance": lambda r: self._stances.append(str(r.m.get("stance"))),
+            "compile_call": self._compile_call,
+            "compile_target": self._target,
+            "log": self._log,
+            "lost": self._lose,
+            "source": self._keep_source,
+            "process": lambda r: self._late_facts.update(r.m or r.x),
+            "end": self._end,
+        }
+
+    def add(self, record: Record) -> None:
+        if record.t is not None:
+            self._last_ns = max(self._last_ns or 0, record.t)
+        handler = self._handlers.get(record.k)
+        if handler is None:
+            if record.k not in UNINTERPRETED:
+                self._unknown[record.k] += 1
+            return
+        try:
+            handler(record)
+        except (TypeError, ValueError, KeyError, AttributeError, IndexError) as e:
+            where = f"{self._source.id}:{record.offset}"
+            self._holes.append(Hole("bad_record", where, f"{record.k}: {type(e).__name__}: {e}"))
+
+    def _id(self, record: Record) -> CompileId | None:
+        return self._compiles.id_of(record)
+
+    def _output_graph(self, record: Record) -> None:
+        compile_id = self._id(record)
+        if compile_id:
+            self._graphs.traced(compile_id)
+
+    def _graph(self, record: Record) -> None:
+        compile_id = self._id(record)
+        if compile_id:
+            self._graphs.handed_over(compile_id, record.m)
+
+    def _artifact(self, record: Record) -> None:
+        name = f.text(record.m.get("name")) or ""
+        if name == "dynamo_graph_break_reason":
+            text = self._source.text(record.p) or ""
+            self._breaks.append(BreakEvent(self._id(record), text, record.t, record.th))
+        elif name == "recompile_reasons":
+            self._compiles.reasons(record, _reasons(self._source.text(record.p) or ""))
+        elif name == "dynamo_error":
+            self._compiles.error(record, self._source.text(record.p))
+        else:
+            prefix, _, outcome = name.rpartition("_")
+            if prefix in _CACHES and outcome in _CACHE_OUTCOMES:
+                self._caches.append(CacheEvent(_CACHES[prefix], outcome, self._id(record)))
+
+    def _guard_fail(self, record: Record) -> None:
+        compile_id, m = self._id(record), record.m
+        if compile_id is None:
+            return
+        self._failures.append(
+            GuardFailure(
+                compile_id,
+                str(m.get("entry")),
+                bool(m.get("newest")),
+                self._source.text(m.get("first")),
+                tuple(self._guard(f.mapping(g)) for g in f.sequence(m.get("failed"))),
+                f.mapping(m.get("unchecked")),
+                f.mapping(m.get("state")),
+                f.mapping(m.get("before")),
+                record.th,
+            )
+        )
+
+    def _guard(self, m: Any) -> Guard:
+        code = tuple(self._source.text(part) or "" for part in f.sequence(m.get("code")))
+        return Guard(
+            str(m.get("kind")),
+            f.text(m.get("source")),
+            code,
+            f.mapping(m.get("got")),
+            m.get("old"),
+            f.call(m.get("at"), self._file),
+            f.mapping(m.get("operands")),
+        )
+
+    def _convert(self, record: Record) -> None:
+        m = record.m
+        code = f.location(self._file(m.get("file")), m.get("line"), m.get("name"))
+        if code is None:
+            return
+        conversion = Conversion(
+            code,
+            f.number(m.get("code")),
+            str(m.get("outcome")),
+            self._source.text(m.get("reason")),
+            f.text(m.get("exception")),
+            f.seconds(m.get("wall_us"), 1e-6),
+            f.call(m.get("call"), self._file),
+            self._id(record),
+        )
+        self._conversions.append(conversion)
+        if conversion.compile and conversion.outcome != "skipped":
+            self._compiles.place(conversion.compile, code, conversion.call)
+
+    def _limit(self, record: Record) -> None:
+        m = record.m
+        code = f.location(self._file(m.get("file")), m.get("line"), m.get("name"))
+        if code:
+            self._limits.append(
+                Limit(
+                    f.number(m.get("code")),
+                    code,
+                    f.number(m.get("limit")),
+                    f.text(m.get("kind")),
+                    self._id(record),
+                )
+            )
+
+    def _runs(self, record: Record) -> None:
+        self._counts_ns = record.t or self._counts_ns
+        self._graphs.counted(f.sequence(record.x.get("g")))
+        self._eager.update((row[0], row[1]) for row in f.sequence(record.x.get("e")))
+        self._code_calls.update((row[0], row[1]) for row in f.sequence(record.x.get("h")))
+
+    def _specialization(self, record: Record) -> None:
+        m = record.m
+        stack = f.stack(m.get("user_stack"), self._file)
+        sources = [str(s) for s in f.sequence(m.get("sources"))]
+        self._specialized.append(
+            Specialized(
+                self._id(record),
+                ", ".join(sources) or str(m.get("symbol")),
+                str(m.get("value")),
+                f.text(m.get("reason")),
+                stack[-1] if stack else None,
+            )
+        )
+
+    def _autograd_graph(self, record: Record) -> None:
+        self._autograd.append(record.ca if record.ca is not None else len(self._autograd))
+
+    def _compile_call(self, _: Record) -> None:
+        self._compile_calls += 1
+
+    def _target(self, record: Record) -> None:
+        m = record.m
+        if len(self._targets) < _MAX_TARGETS:
+            place = f.location(self._file(f.number(m.get("file"))), m.get("line"), m.get("name"))
+            call = f.call(m.get("call"), self._file)
+            self._targets.append(
+                CompileTarget(
+                    str(m.get("target")), f.text(m.get("name")), place, call, bool(m.get("disabled"))
+                )
+            )
+
+    def _log(self, record: Record) -> None:
+        if len(self._logs) < _MAX_LOGS:
+            m = record.m
+            self._logs.append(
+                LogLine(str(m.get("logger")), str(m.get("level")), self._source.text(m.get("text")) or "")
+            )
+
+    def _lose(self, record: Record) -> None:
+        fields = record.m or record.x
+        self._lost[str(fields.get("why"))] = max(
+            self._lost[str(fields.get("why"))], f.number(fields.get("n")) or 1
+        )
+
+    def _keep_source(self, record: Record) -> None:
+        path, text = f.text(record.m.get("path")), self._source.text(record.p)
+        if path and text is not None:
+            self._sources[path] = text
+
+    def _end(self, record: Record) -> None:
+        self._ended = f.text((record.m or record.x).get("how"))
+
+    def finish(self) -> Process:
+        head = {**self._source.head, **self._late_facts}
+        versions = {str(k): str(v) for k, v in f.mapping(head.get("versions")).items() if v is not None}
+        holes = [Hole(d.kind, d.where, d.detail) for d in self._source.damage]
+        complete = self._source.complete
+        counted = self._counts_ns is not None or complete
+        return Process(
+            id=self._source.id,
+            kind=self._source.kind,
+            pid=f.number(head.get("pid")),
+            rank=f.number(head.get("rank")),
+            world_size=f.number(head.get("world_size")),
+            device=f.text(head.get("device")),
+            versions=versions,
+            argv=tuple(str(a) for a in f.sequence(head.get("argv"))),
+            cwd=f.text(head.get("cwd")),
+            env=tuple(str(name) for name in f.sequence(head.get("env"))),
+            config=f.mapping(head.get("config")),
+            hooks={str(k): str(v) for k, v in f.mapping(head.get("hooks")).items()},
+            late=bool(head.get("late")),
+            complete=complete,
+            ended=self._ended,
+            start_ns=f.number(head.get("start_ns")),
+            last_ns=self._last_ns,
+            counts_ns=self._counts_ns,
+            compiles=self._compiles.finish(),
+            backward_spans=tuple(self._compiles.backward_spans),
+            graphs=self._graphs.finish(zero_if_absent=counted and self._source.kind == "recording"),
+            breaks=tuple(self._breaks),
+            guard_failures=tuple(self._failures),
+            limits=tuple(self._limits),
+            conversions=tuple(self._conversions),
+            caches=tuple(self._caches),
+            specialized=tuple(self._specialized),
+            autograd_graphs=tuple(self._autograd),
+            eager_calls=self._eager,
+            code_calls=self._code_calls,
+            stances=tuple(self._stances),
+            compile_calls=self._compile_calls,
+            targets=tuple(self._targets),
+            logs=tuple(self._logs),
+            lost=dict(self._lost),
+            sources=self._sources,
+            unknown=dict(self._unknown),
+            holes=(*holes, *self._holes),
+        )
+
+
+def _reasons(payload: str) -> tuple[str, ...]:
+    """Torch writes a list when several entries failed, and bare text (not JSON) when one did."""
+    try:
+        parsed = json.loads(payload)
+    except ValueError:
+        return (payload,) if payload else ()
+    if isinstance(parsed, list):
+        return tuple(str(reason) for reason in parsed)
+    return (str(parsed),)
