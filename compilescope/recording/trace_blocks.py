@@ -126,7 +126,7 @@ class BlockSplitter:
     def _end_stream(self, *, at_eof: bool) -> None:
         stream, self._stream = self._stream, None
         assert stream is not None
-        size = self._base - stream.body
+        size = self._base - stream.body - stream.trailing
         self._handler.streamed(stream.header, stream.offset, stream.body, size, stream.md5(), at_eof)
 
     def _skip_line(self, chunk: bytes) -> bytes:
@@ -150,6 +150,8 @@ class _Stream:
         self._hash = hashlib.md5(usedforsecurity=False)
         self._held = b""
         self._begun = False
+        self.trailing = 0
+        """How many newlines the payload seen so far ends in: they are not part of it."""
 
     def find_end(self, chunk: bytes) -> int | None:
         """Where in the chunk the next record begins."""
@@ -159,6 +161,8 @@ class _Stream:
         return None if boundary is None else boundary.start() + 1
 
     def feed(self, chunk: bytes) -> None:
+        kept = len(chunk.rstrip(b"\n"))
+        self.trailing = len(chunk) - kept + (0 if kept else self.trailing)
         content = self._held + chunk
         if b"\n\n" in content:
             content = _BLANK_LINES.sub(b"\n", content)

@@ -165,6 +165,8 @@ class TraceLog:
             return
         c, ca = self._compile_id(process, kind, event, offset)
         if kind == "chromium_event":
+            if content is None and size:
+                process.note("bad-chromium", offset, f"a phase of {size} bytes")
             self._take_chromium(process, content, c, ca, t, offset)
             return
         if "subgraph_name" in event:
