@@ -92,7 +92,7 @@ class FolderProcess(ProcessRecording):
             )
         except zstandard.ZstdError as error:
             self._damage.add(
-                "packed-cut", self._events.name, 0, f"the packed events cannot be unpacked: {error}"
+                "packed-bad", self._events.name, 0, f"the packed events cannot be unpacked: {error}"
             )
         except BombError as error:
             self._damage.add("bomb", self._events.name, 0, str(error))
