@@ -1,6 +1,6 @@
 """Splits a TORCH_TRACE log into records: a header line and the tab-led payload lines that follow it.
 
-A record that fits in 16 MiB is handed over as a slice of the buffer; a larger payload is only hashed as it
+A record that fits in 8 MiB is handed over as a slice of the buffer; a larger payload is only hashed as it
 passes by, so memory stays bounded whatever the file holds.
 """
 
@@ -12,7 +12,7 @@ from typing import Protocol
 
 _BOUNDARY = re.compile(rb"\n(?=[^\t\n])").search
 _BLANK_LINES = re.compile(rb"\n\n+")
-_HELD_BYTES = 16 << 20
+_HELD_BYTES = 8 << 20
 _TAB, _NEWLINE = 9, 10
 
 
