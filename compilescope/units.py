@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from datetime import UTC, datetime
 
 _UNPRINTABLE = re.compile(r"[^\x20-\x7e]")
 
@@ -62,6 +63,18 @@ def percent(part: float | None, whole: float | None) -> str:
     if part is None or not whole:
         return "unknown"
     return f"{100 * part / whole:.0f} %"
+
+
+def moment(iso: str | None) -> str | None:
+    """'2026-11-29T10:00:01.442+00:00' -> '2026-11-29 10:00:01 UTC'; other text and None stay as they are."""
+    if iso is None:
+        return None
+    try:
+        parsed = datetime.fromisoformat(iso)
+        in_utc = parsed.astimezone(UTC) if parsed.tzinfo else parsed
+    except (ValueError, OverflowError):
+        return iso
+    return f"{in_utc:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def visible(text: str, *, keep: str = "") -> str:

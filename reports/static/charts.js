@@ -31,9 +31,15 @@
     return figure;
   }
 
+  const PRINTED_WIDTH_PX = 680; /* A4 and Letter between the margins */
+
   function draw() {
+    const printing = document.documentElement.classList.contains("printing");
     for (const place of document.querySelectorAll("figure[data-chart]")) {
       const figure = themed(JSON.parse(document.getElementById(place.dataset.chart).textContent));
+      /* On a resize Plotly takes the height of the element, which without one of its own is none. */
+      place.style.height = figure.layout.height + "px";
+      if (printing) figure.layout.width = PRINTED_WIDTH_PX;
       Plotly.react(place, figure.data, figure.layout, { displayModeBar: false, responsive: true });
     }
   }

@@ -171,11 +171,13 @@
     opened = Array.from(document.querySelectorAll("details:not([open])"));
     for (const details of opened) details.open = true;
     screenTheme = root.dataset.theme;
+    root.classList.add("printing");
     root.dataset.theme = "light";
     announceTheme();
   });
   window.addEventListener("afterprint", function () {
     for (const details of opened) details.open = false;
+    root.classList.remove("printing");
     if (screenTheme) root.dataset.theme = screenTheme;
     else delete root.dataset.theme;
     announceTheme();

@@ -51,6 +51,16 @@ def test_the_chart_is_drawn(open_report) -> None:
     assert "The table below" in (tab.page.locator("#chart-frames").get_attribute("aria-label") or "")
 
 
+def test_the_chart_keeps_its_height_when_the_window_changes(open_report) -> None:
+    tab = open_report(builders.rich(), viewport={"width": 1280, "height": 800})
+    height = "document.querySelector('#chart-frames').getBoundingClientRect().height"
+    before = tab.page.evaluate(height)
+    assert before > 150
+    tab.page.set_viewport_size({"width": 360, "height": 800})
+    tab.page.wait_for_function("document.querySelector('#chart-frames svg').clientWidth < 800")
+    assert tab.page.evaluate(height) == before
+
+
 def test_the_chart_follows_the_theme(open_report) -> None:
     tab = open_report(builders.rich(), color_scheme="light")
     ink = "getComputedStyle(document.querySelector('#chart-frames .ytick text')).fill"

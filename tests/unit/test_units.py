@@ -60,6 +60,15 @@ def test_count_is_plural_but_for_one_and_groups_thousands() -> None:
     assert units.count(None, "graph break") == "unknown graph breaks"
 
 
+def test_moment_is_utc_to_the_second_and_leaves_other_text_alone() -> None:
+    assert units.moment("2026-11-29T10:00:01Z") == "2026-11-29 10:00:01 UTC"
+    assert units.moment("2026-11-29T12:00:01.442+02:00") == "2026-11-29 10:00:01 UTC"
+    assert units.moment("0001-01-01T00:00:00+10:00") == "0001-01-01T00:00:00+10:00"
+    assert units.moment("2026-11-29T10:00:01") == "2026-11-29 10:00:01 UTC"
+    assert units.moment("soon") == "soon"
+    assert units.moment(None) is None
+
+
 def test_percent() -> None:
     assert units.percent(0.86, 1.15) == "75 %"
     assert units.percent(1, 0) == units.percent(None, 1) == units.percent(1, None) == "unknown"

@@ -87,6 +87,7 @@ def _environment() -> jinja2.Environment:
     environment.filters.update(
         seconds=units.seconds,
         size=units.size,
+        moment=units.moment,
         block=_format.block,
         chain=_format.chain,
         value=_format.value,

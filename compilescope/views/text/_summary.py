@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from compilescope.units import count, size
+from compilescope.units import count, moment, size
 from compilescope.views.text._page import RESET, STYLES, Line, Page, cells
 from compilescope.views.text._worst import worst_lines
 
@@ -129,7 +129,7 @@ def _warnings(report: Report, page: Page) -> list[Line]:
     unknown = [f"{kind} ({number:,})" for kind, number in sorted(report.unknown_records.items())]
     lines: list[Line] = []
     if not recording.complete:
-        counts = f"counts are as of {recording.counts_as_of or 'an unknown time'}"
+        counts = f"counts are as of {moment(recording.counts_as_of) or 'an unknown time'}"
         lines += _listing("Incomplete: ", [f"the program did not close its recording; {counts}"], page, 2)
     lines += _listing(f"Damaged: {count(len(damage), 'place')}: ", damage, page, 2)
     lines += _listing("Records this version does not know: ", unknown, page, 1)

@@ -72,11 +72,12 @@ def test_every_section_has_its_facts() -> None:
     text = render(builders.rich())
     for fact in (
         "python train.py --lr 3e-4", "killed by SIGKILL", "3f2c1ab9d0e4", "with uncommitted changes",
-        "counts are as of 2026-11-29T10:00:01Z", "attend() hit the recompile limit",
+        "counts are as of 2026-11-29 10:00:01 UTC", "attend() hit the recompile limit",
         "0 → 1 → 2 → 3 → 4 → 5 → 6 → 7", "GB0170", "fauxlib/blocks.py:35 forward", "goes on after the line",
         "Explanation: Detected data-dependent branching", "graph break inside a for loop", "s77 = 12",
         "resumed at 13", "1 bypass, 3 hit, 9 miss", "torch 2.13.0 has no hook that CompileScope knows",
-        "events.jsonl:48213", "future_kind", "worker-1", "the last batch is shorter", "4 triton", "the graph break at",
+        "events.jsonl:48213", "future_kind", "worker-1", "4 triton", "the graph break at",
+        "the last batch is shorter",
     ):  # fmt: skip
         assert fact in text, fact
 
