@@ -14,12 +14,12 @@ from compilescope.model import Compile, CompileId, GuardFailure
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """``named`` is the cause torch's message puts first. ``refused``: the recompile limit forbade it."""
+    """``named`` is the source torch's message puts first. ``refused``: the recompile limit forbade it."""
 
     compile: Compile
     frame: FrameGroup
     changes: tuple[Change, ...]
-    named: tuple[str, str] | None
+    named: str | None
     refused: bool
 
 
@@ -47,26 +47,30 @@ class Attempts:
             modules |= {"self"}
         failure = self._failures.get(compiled.id)
         first = failure.first if failure and failure.first else newest_reason(compiled.reasons)
-        state = failure.state if failure else {}
+        state = guard_changes.modes_of(failure) if failure else {}
         named = guard_changes.from_reason(torch_reason.message_of(first), state, modules) if first else []
         changes: list[Change] = []
         for guard in failure.guards if failure else ():
             changes += guard_changes.from_guard(guard, failure, modules) if failure else []
-        keys = {change.key for change in changes}
-        if not any(change.key in keys for change in named):
+        sources = {change.source for change in changes}
+        if not any(change.source in sources for change in named):
             changes = [*named, *changes]
         changes = [self._settled(change, frame) for change in _distinct(changes)]
         return Attempt(
-            compiled, frame, tuple(changes), named[0].key if named else None, refused=compiled.refused
+            compiled, frame, tuple(changes), named[0].source if named else None, refused=compiled.refused
         )
 
     def _settled(self, change: Change, frame: FrameGroup) -> Change:
         """A variable of the frame that is none of its parameters is a free one."""
-        if change.holder != "argument" or change.root is None or frame.resumed_at is not None:
+        if change.root is None or frame.resumed_at is not None:
             return change
         parameters = self._index.scopes.parameters(frame.code)
-        is_parameter = parameters is None or change.root in parameters
-        return change if is_parameter else replace(change, holder="closure")
+        if change.holder == "argument" and not (parameters is None or change.root in parameters):
+            return replace(change, holder="closure")
+        is_packed = change.holder == "container_item" and change.source.count("[") == 1
+        if is_packed and change.root in self._index.scopes.variadic(frame.code):
+            return replace(change, holder="argument")
+        return change
 
 
 def is_recompile(compiled: Compile) -> bool:

@@ -12,7 +12,7 @@ _RULES = tuple(
     for slug, pattern in (
         ("print_in_compiled_region", r"builtin (?:operator )?`?print\b"),
         ("logging_in_compiled_region", r"logging\.Logger|LoggingLoggerVariable"),
-        ("warning_in_compiled_region", r"warnings\.warn"),
+        ("warning_in_compiled_region", r"builtin `_?warnings\.warn"),
         ("scalar_read", r"Tensor\.item\(\)|Tensor\.tolist\(\)|\.item\(\) call"),
         ("data_dependent_branch", r"^Data-dependent branching|data-dependent (?:jump|assert)|generic_jump"),
         ("data_dependent_shape", r"Dynamic shape operator|Dynamic slicing|data-dependent|unbacked"),
@@ -23,18 +23,19 @@ _RULES = tuple(
         ("compiler_disabled_call", r"torch\.compiler\.disable"),
         ("explicit_graph_break", r"torch\._dynamo\.graph_break\(\)"),
         ("exception_raised", r"Observed exception|raise"),
+        ("time_call", r"builtin `time\.\w+"),
+        ("random_call", r"builtin `\S*\s*\S*random\."),
         ("optimizer_step", r"Optimizer|lr_scheduler"),
         ("generator_unsupported", r"generator|yield"),
         ("copy_of_tensor", r"copy\.deepcopy"),
         ("side_effect_io", r"TextIOWrapper|method `?write|builtin (?:operator )?`?open\b|\.write\b"),
-        ("time_call", r"`time\.\w+"),
-        ("random_call", r"`?random\.|Random\.random"),
         ("skipped_function", r"marked as skipped|skipped function"),
         ("unsupported_method", r"Unsupported method call|call_method"),
         ("unsupported_builtin", r"builtin operator|Python builtin"),
         ("unsupported_function", r"Unsupported function call|call_function"),
     )
 )
+_CALLED = re.compile(r"(?:builtin|the function) `([^`]+)`")
 _BACKWARD_FUNCTION = "backward"
 
 
@@ -76,7 +77,7 @@ def plain_reason(text: BreakText) -> str:
     """One plain sentence, without torch's vocabulary where the cause is known."""
     slug = causes(text)[0]
     plain = _PLAIN.get(slug)
-    detail = (text.explanation or text.gb_type).rstrip(".")
     if plain is None:
-        return detail[:200]
-    return plain
+        return (text.explanation or text.gb_type).rstrip(".")[:200]
+    called = _CALLED.search(text.explanation or "") if slug == "skipped_function" else None
+    return f"Dynamo does not trace into {called[1].rstrip('.')}()" if called else plain

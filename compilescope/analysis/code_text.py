@@ -139,11 +139,13 @@ def _compare(node: ast.Compare) -> tuple[str, str | None, Any]:
     is_length = isinstance(left, ast.Call) and isinstance(left.func, ast.Name) and left.func.id == "len"
     if is_length and isinstance(operator, ast.Eq | ast.NotEq) and isinstance(left, ast.Call) and left.args:
         return "len", ast.unparse(left.args[0]), literal(right)
+    if _is_size(left) or _is_size(right):
+        return "other", None, None
     if isinstance(operator, ast.Is | ast.Eq) and isinstance(right, ast.Constant | ast.UnaryOp):
         return "is" if isinstance(operator, ast.Is) else "==", ast.unparse(left), literal(right)
     if isinstance(operator, ast.Is):
         return "same", ast.unparse(left), ast.unparse(right)
-    if isinstance(operator, ast.Eq) and not _is_size(left) and not _is_size(right):
+    if isinstance(operator, ast.Eq):
         return "==", ast.unparse(left), literal(right)
     return "other", None, None
 

@@ -50,9 +50,8 @@ def _switched_off(index: Index, _: Sequence[Skip]) -> Diagnosis | None:
         return None
     names = [name for name in _DISABLING if name in process.env]
     by = f"the environment variable {names[0]}" if names else "torch._dynamo.config.disable"
-    return Diagnosis(
-        "compile_disabled", f"Nothing was compiled: torch.compile is switched off by {by}.", process.id
-    )
+    text = f"Nothing was compiled: torch.compile is switched off by {by}."
+    return Diagnosis("compile_disabled", text, process.id)
 
 
 def _stance(index: Index, _: Sequence[Skip]) -> Diagnosis | None:
@@ -64,7 +63,7 @@ def _stance(index: Index, _: Sequence[Skip]) -> Diagnosis | None:
 
 
 def _builtin_module(index: Index, _: Sequence[Skip]) -> Diagnosis | None:
-    """Before 2.14 ``nn.Linear(...).compile()`` compiles nothing: the call it replaces is in torch's own files."""
+    """Before 2.14 ``nn.Linear(...).compile()`` compiles nothing: it replaces a call in torch's own files."""
     process = index.process
     if process.conversions or _version(process.versions.get("torch", "")) >= _BUILTIN_COMPILE_WORKS:
         return None

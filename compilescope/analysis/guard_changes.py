@@ -20,6 +20,7 @@ _AMBIENT_WORDS = {
     "DUAL_LEVEL_MATCH": ("forward-mode AD level", None),
 }
 _CONTAINERS = frozenset(("list", "tuple", "dict", "set", "frozenset"))
+_VALUE_TYPES = frozenset(("int", "float", "str", "bool", "none", "enum"))
 _ALIAS_KINDS = frozenset(("NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "WEAKREF_ALIVE"))
 
 
@@ -28,6 +29,11 @@ def from_guard(guard: Guard, failure: GuardFailure, modules: Set[str]) -> list[C
     changes = _of_kind(guard, failure, modules)
     place = guard.at[0] if guard.at else None
     return [replace(change, at=place) for change in changes]
+
+
+def modes_of(failure: GuardFailure) -> Mapping[str, Any]:
+    """The modes in force now, and whether grad mode was on when the entry was compiled."""
+    return {**failure.state, "had_grad_mode": failure.before.get("grad_mode")}
 
 
 def _of_kind(guard: Guard, failure: GuardFailure, modules: Set[str]) -> list[Change]:
@@ -40,7 +46,7 @@ def _of_kind(guard: Guard, failure: GuardFailure, modules: Set[str]) -> list[Cha
         source, detail = _AMBIENT_WORDS[guard.kind]
         return [Change("other", source, None, None, detail=detail, new_known=False)]
     if guard.kind == "TENSOR_MATCH":
-        return _tensor(guard, code, failure.state, modules)
+        return _tensor(guard, code, modes_of(failure), modules)
     if guard.kind == "DIMENSION_DYNAMIC_MARKING_GUARD":
         return _marks(guard, modules)
     if guard.kind in _ALIAS_KINDS and guard.got.get("t") == "same":
@@ -131,7 +137,7 @@ def _value(condition: Condition, name: Readable, got: Mapping[str, Any]) -> Chan
     got_type = got.get("t")
     if got_type in ("dtype", "device"):
         return _make(condition, name, got_type, old, str(new).removeprefix("torch."))
-    value_type = "enum" if got_type == "enum" else value_type_of(old, new)
+    value_type = got_type if got_type in _VALUE_TYPES else None if known else value_type_of(old, new)
     is_other_type = known and None not in (old, new) and got_type != "enum" and type(old) is not type(new)
     kind = "type" if is_other_type else "value"
     return _make(condition, name, kind, old, new, value_type=value_type, new_known=known)
@@ -203,12 +209,12 @@ def _tensor(guard: Guard, code: str, state: Mapping[str, Any], modules: Set[str]
     layout, got = parse_layout(condition), guard.got.get("v")
     if layout is None or not isinstance(got, Mapping):
         return []
-    changes = differences(name.text, layout, got, state) or _tensor_class(code, name, got)
+    changes = _tensor_class(code, name, got) or differences(name.text, layout, got, state)
     return [replace(c, holder=name.holder, root=name.root, comment=comment) for c in changes]
 
 
 def _tensor_class(code: str, name: Readable, got: Mapping[str, Any]) -> list[Change]:
-    """Same layout, other Python class: a Parameter or a subclass where a plain tensor was."""
+    """Another Python class: a Parameter or a subclass where a plain tensor was. Torch looks at it first."""
     old = code.split(", ", 2)[1:2]
     new = got.get("type")
     return [Change("type", name.text, old[0], new)] if old and new and old[0] != new else []
@@ -233,16 +239,11 @@ def _marks(guard: Guard, modules: Set[str]) -> list[Change]:
 
 def _named(change: Change, modules: Set[str]) -> Change:
     """Torch's message in our words for the same source, so that both name one cause."""
+    if not change.from_tensor and change.kind not in ("type", "value"):
+        return change
     head, separator, tail = change.source.partition(" ")
     name = readable(head, modules=modules)
-    source = (
-        f"{name.text}{separator}{tail}"
-        if change.from_tensor or change.kind in ("type", "value")
-        else change.source
-    )
-    if name.root is None and not change.from_tensor:
-        return change
-    return replace(change, source=source, holder=name.holder, root=name.root)
+    return replace(change, source=f"{name.text}{separator}{tail}", holder=name.holder, root=name.root)
 
 
 def got_value(got: Mapping[str, Any]) -> Any:
@@ -257,7 +258,7 @@ def got_value(got: Mapping[str, Any]) -> Any:
 
 def new_name(got: Mapping[str, Any]) -> str | None:
     name = got.get("name")
-    return name if isinstance(name, str) else None
+    return name.removeprefix("_VariableFunctionsClass.") if isinstance(name, str) else None
 
 
 def _type_name(got: Mapping[str, Any]) -> str | None:

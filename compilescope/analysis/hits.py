@@ -32,7 +32,7 @@ class HitCounter:
         """Hits of one site, from all events torch logged for it."""
         if not any(graph.calls is not None for graph in self._index.process.graphs):
             return Hits(None, self._no_counters())
-        for level in self._levels(events):
+        for level in self._levels([event for event in events if not self._is_same_execution(event)]):
             hits = self._of_level(level)
             if hits:
                 return hits
@@ -42,6 +42,14 @@ class HitCounter:
         if self._index.process.kind == "torch_trace":
             return "a TORCH_TRACE log has no run-time counts"
         return "no graph was counted: the function ran eager, or its counts were lost"
+
+    def _is_same_execution(self, event: Break) -> bool:
+        """A second break on one line, met by the function that resumed on it, outside any loop."""
+        frame = self._frame(event)
+        at = (event.text.file, event.text.line)
+        if frame is None or event.text.file is None or (frame.code.file, frame.resumed_at) != at:
+            return False
+        return not self._index.scopes.in_loop(event.text.file, event.text.line)
 
     def _levels(self, events: Sequence[Break]) -> list[list[Break]]:
         """Events by how far the compiled function is from the broken line: its own function first."""

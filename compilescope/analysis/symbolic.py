@@ -31,8 +31,9 @@ def relation(condition: Condition, values: Mapping[str, Any] | None = None) -> l
     name, root, holder = describe(operands[0])
     if kind == "duck_shape":
         name = " and ".join(describe(operand)[0] for operand in operands[:2])
+    is_simple = len(tree.ops) == 1 and ast.unparse(tree.left) == operands[0]
     new: Any = opposite(tree)
-    if kind == "size_one":
+    if kind == "size_one" or (not is_simple and now.get(operands[0]) is not None):
         new = now[operands[0]]
     elif kind == "duck_shape" and now:
         new = " and ".join(str(now.get(operand, "?")) for operand in operands[:2])
@@ -51,7 +52,8 @@ def describe(source: str) -> tuple[str, str | None, str | None]:
 
 def plain_text(relation_text: str) -> str:
     """A relation with its sources as a person would write them, at most 80 characters."""
-    text = re.sub(r"[LG]\['(\w+)'\]", r"\1", relation_text)
+    text = re.sub(r"[LG]\['(\w+)'\]", r"\1", relation_text.strip())
+    text = re.sub(r"\.size\(\)\[(\d+)\]", r" dim \1", text)
     return text if len(text) <= 80 else text[:77] + "..."
 
 

@@ -129,13 +129,11 @@ def _pairs(old: Any, new: Any) -> list[tuple[int, Any, Any]]:
 def _keys(source: str, old: str, new: str, state: Mapping[str, Any]) -> Change:
     lost = _marks(old) - _marks(new)
     if lost and state.get("inference_mode"):
-        # Inference mode turns grad mode off as well: had it been on before, that guard would have failed.
-        before = "grad" if state.get("grad_mode") else "no_grad"
-        detail = "inside torch.inference_mode()"
+        before = "grad" if state.get("had_grad_mode") else "no_grad"
+        detail: str | None = "inside torch.inference_mode()"
         return Change("dispatch_keys", source, before, "inference_mode", detail=detail, from_tensor=True)
     detail = "the tensor was made inside torch.inference_mode()" if lost else None
-    keys = short_keys(old), short_keys(new)
-    return Change("dispatch_keys", source, *keys, detail=detail, from_tensor=True)
+    return Change("dispatch_keys", source, short_keys(old), short_keys(new), detail=detail, from_tensor=True)
 
 
 def _stable(keys: Any) -> Any:
