@@ -30,6 +30,14 @@ class Tab:
         assert self.messages == []
         assert self.dialogs == []
 
+    def until(self, expression: str) -> None:
+        """Waits from outside: the page's policy forbids the evaluation that Playwright's own wait does inside."""
+        for _ in range(100):
+            if self.page.evaluate(expression):
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"never true: {expression}")
+
     def visible_rows(self) -> int:
         return self.page.locator("[data-item]:visible").count()
 

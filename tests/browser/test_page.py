@@ -57,7 +57,7 @@ def test_the_chart_keeps_its_height_when_the_window_changes(open_report) -> None
     before = tab.page.evaluate(height)
     assert before > 150
     tab.page.set_viewport_size({"width": 360, "height": 800})
-    tab.page.wait_for_function("document.querySelector('#chart-frames svg').clientWidth < 800")
+    tab.until("document.querySelector('#chart-frames svg').clientWidth < 800")
     assert tab.page.evaluate(height) == before
 
 
@@ -66,7 +66,7 @@ def test_the_chart_follows_the_theme(open_report) -> None:
     ink = "getComputedStyle(document.querySelector('#chart-frames .ytick text')).fill"
     light = tab.page.evaluate(ink)
     tab.page.keyboard.press("t")
-    tab.page.wait_for_function(f"{ink} !== {light!r}")
+    tab.until(f"{ink} !== {light!r}")
 
 
 def test_without_javascript_every_row_is_there(open_report) -> None:
