@@ -31,7 +31,7 @@ class Tab:
         assert self.dialogs == []
 
     def until(self, expression: str) -> None:
-        """Waits from outside: the page's policy forbids the evaluation that Playwright's own wait does inside."""
+        """Waits from outside: the page's policy forbids the evaluation that Playwright's wait does."""
         for _ in range(100):
             if self.page.evaluate(expression):
                 return

@@ -166,6 +166,23 @@ def test_damage_is_prominent() -> None:
     assert "<strong>Incomplete.</strong>" not in text
 
 
+def test_missing_facts_are_named_at_the_top() -> None:
+    text = render(builders.huge())
+    top = text[: text.index('id="verdict"')]
+    assert "<strong>Not captured.</strong> fact 0, fact 1, fact 2, fact 3 and 2,997 more" in top
+
+
+def test_rows_of_several_processes_say_whose_they_are() -> None:
+    report = builders.history_grows()
+    other = replace(report.processes[0], id="rank1-pid7-00ff00ff", rank=1, world_size=2)
+    hit = replace(report.limit_hits[0], process=other.id)
+    single = render(report)
+    several = render(replace(report, processes=[*report.processes, other], limit_hits=[hit]))
+    assert f'process <span class="mono">{other.id}</span>' in several
+    assert 'process <span class="mono">' not in single
+    assert "1 of 2" in several
+
+
 def test_the_vendored_bundle_is_what_it_says() -> None:
     for row in (REPORTS / "vendor" / "SHA256SUMS").read_text().splitlines():
         digest, name = row.split()
