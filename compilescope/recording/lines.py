@@ -94,13 +94,26 @@ def decode_line(
     if type(fields) is not dict or type(fields.get("k")) is not str:
         damage.add("bad-line", source_name, offset, "a line that is not a record")
         return None
-    if b'"$' in line:
+    marks = line.count(b'"$')
+    if marks:
         try:
-            fields = {key: revive(value, resolve) for key, value in fields.items()}
+            _revive_fields(fields, marks, resolve)
         except (ValueError, TypeError, RecursionError):
             damage.add("bad-ref", source_name, offset, f"a malformed payload reference in {fields['k']!r}")
             fields = {"k": fields["k"], "c": fields.get("c"), "t": fields.get("t")}
     return _record(fields, offset, source_name, damage)
+
+
+def _revive_fields(fields: dict[str, Any], marks: int, resolve: Resolve) -> None:
+    payload = fields.get("p")
+    if type(payload) is dict and REF_KEY in payload:
+        fields["p"] = _ref(payload[REF_KEY])
+        if marks == 1:
+            # Most refs are a record's payload: nothing else need be walked through.
+            return
+    for key, value in fields.items():
+        if type(value) is dict or type(value) is list:
+            fields[key] = revive(value, resolve)
 
 
 def _decode_any(line: bytes) -> Any:
@@ -139,7 +152,12 @@ def _record(fields: dict[str, Any], offset: int, source_name: str, damage: Damag
 
 
 def is_compile_id(c: object) -> bool:
-    return type(c) is list and len(c) <= 8 and all(part is None or type(part) is int for part in c)
+    if type(c) is not list or len(c) > 8:
+        return False
+    for part in c:
+        if part is not None and type(part) is not int:
+            return False
+    return True
 
 
 def revive(value: Any, resolve: Resolve) -> Any:
