@@ -53,9 +53,9 @@ def command(
 
 def _summarize(recording: Path) -> None:
     """Whatever goes wrong here: the exit status stays the program's."""
-    from compilescope.views import text
-
     try:
+        from compilescope.views import text
+
         report = load_report(recording)
         color = use_color("auto", sys.stderr)
         ascii_only = not is_utf8(sys.stderr)

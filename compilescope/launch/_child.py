@@ -31,7 +31,11 @@ def start() -> None:
         # Pools below a worker are workers too, but their command lines no longer say so.
         del os.environ[RECORDING]
         return
-    sys.meta_path.insert(0, TorchImport(recording, _installed_first(sys.path)))
+    torch_import = TorchImport(recording, _installed_first(sys.path))
+    if "torch" in sys.modules:  # a .pth file was quicker
+        torch_import.attach()
+    else:
+        sys.meta_path.insert(0, torch_import)
 
 
 def _is_inductor_worker(argv: "Sequence[str]") -> bool:
@@ -72,7 +76,7 @@ class TorchImport:
         def exec_module(module: "ModuleType") -> None:
             del loader.exec_module
             execute(module)
-            self._torch_is_imported()
+            self.attach()
 
         # The interpreter cuts importlib's frames out of the traceback of a failing import by their file name.
         # Ours takes that name, so that a broken torch gives the traceback it gives under plain python.
@@ -84,7 +88,8 @@ class TorchImport:
         except AttributeError as problem:
             _give_up(problem)
 
-    def _torch_is_imported(self) -> None:
+    def attach(self) -> None:
+        """Torch is imported: let capture in. Never raises."""
         if self in sys.meta_path:
             sys.meta_path.remove(self)
         try:

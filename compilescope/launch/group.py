@@ -23,6 +23,7 @@ class GroupWitness:
     """
 
     def __init__(self) -> None:
+        self._seen = 0  # as the kernel writes a set of signals: bit n-1 for signal n
         self._start()
 
     def _start(self) -> None:
@@ -35,13 +36,17 @@ class GroupWitness:
         os.close(reader)
 
     def saw(self, number: int) -> bool:
-        """Whether the signal went to the group since the last time this was asked and true."""
+        """Whether the signal went to the group since this was last asked and true."""
         time.sleep(_WALK_S)
-        seen = bool(self._pending() >> (number - 1) & 1)
-        if seen:
-            self.close()
-            self._start()
-        return seen
+        self._seen |= self._pending()
+        bit = 1 << (number - 1)
+        if not self._seen & bit:
+            return False
+        # What is pending stays pending: only a new witness can tell about the next one.
+        self._seen &= ~bit
+        self.close()
+        self._start()
+        return True
 
     def _pending(self) -> int:
         try:

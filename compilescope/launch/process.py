@@ -60,9 +60,19 @@ def _wait(program: subprocess.Popen[bytes], witness: GroupWitness) -> int:
         received = signal.sigtimedwait(_AWAITED, _POLL_S)
         if received is None or received.si_signo == signal.SIGCHLD:
             continue
-        if not witness.saw(received.si_signo) and received.si_pid != program.pid:
+        if _went_to_the_group(received.si_signo, witness):
+            continue
+        if received.si_pid != program.pid:
             program.send_signal(received.si_signo)
     return code
+
+
+def _went_to_the_group(number: int, witness: GroupWitness) -> bool:
+    if not witness.saw(number):
+        return False
+    while signal.sigtimedwait({number}, 0):
+        witness.saw(number)  # sent in quick succession: the program may have got them as one, too
+    return True
 
 
 def _ended(code: int) -> Ended:

@@ -29,7 +29,10 @@ _FRESH_NOTE = (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """``recording`` is None when the folder could not be written: the program ran all the same."""
+    """``recording`` is the folder as a person would name it from here.
+
+    It is None when the folder could not be written: the program ran all the same.
+    """
 
     ended: Ended
     recording: Path | None
@@ -62,7 +65,7 @@ def run_program(
         git = GitQuestion(_source_directory(target))
         ended = run_to_end(target.python_args, child | caches)
     _note_end(folder, runfile.at_end(facts, ended, git.answer()), say)
-    return Outcome(ended, folder)
+    return Outcome(ended, output or Path(folder.name))
 
 
 def _create(folder: Path, output: Path | None, facts: dict[str, Any]) -> str | None:

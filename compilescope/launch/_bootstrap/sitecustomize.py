@@ -12,7 +12,7 @@ import sys
 _folder = __file__.rpartition(os.sep)[0]
 sys.path[:] = [entry for entry in sys.path if entry != _folder]
 sys.path_importer_cache.pop(_folder, None)
-sys.modules.pop("sitecustomize", None)
+_this = sys.modules.pop("sitecustomize", None)  # held: Python 2 empties a module that nobody holds
 
 if sys.version_info >= (3, 11) and os.environ.get("COMPILESCOPE_RECORDING"):
     from _frozen_importlib_external import SourceFileLoader
@@ -25,6 +25,6 @@ if sys.version_info >= (3, 11) and os.environ.get("COMPILESCOPE_RECORDING"):
         _loader.exec_module(_child)
         _child.start()
     except Exception as problem:
-        print("compilescope: this process is not recorded: %r" % problem, file=sys.stderr)  # noqa: UP031
+        sys.stderr.write("compilescope: this process is not recorded: " + repr(problem) + "\n")
 
 __import__("sitecustomize")

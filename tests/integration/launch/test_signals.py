@@ -52,7 +52,16 @@ def started(programs):
             os.killpg(process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
-        process.communicate()
+        finish(process)
+        process.stdout.close()
+        process.stderr.close()
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """The rest of what it writes. Not communicate(): that forgets what readline() has read ahead."""
+    out, err = process.stdout.read(), process.stderr.read()
+    process.wait(timeout=20)
+    return out, err
 
 
 def test_signals_sent_to_the_parent_are_forwarded_once(started):
@@ -61,7 +70,7 @@ def test_signals_sent_to_the_parent_are_forwarded_once(started):
         process.send_signal(getattr(signal, name))
         time.sleep(0.05)
     process.send_signal(signal.SIGTERM)
-    out, _ = process.communicate(timeout=20)
+    out, _ = finish(process)
     assert out == "SIGHUP SIGINT SIGQUIT SIGUSR1 SIGUSR2\n"
     assert process.returncode == 7
 
@@ -74,14 +83,30 @@ def test_signals_sent_to_the_group_arrive_once_each_time(started):
     process.send_signal(signal.SIGUSR1)
     time.sleep(0.05)
     os.killpg(process.pid, signal.SIGTERM)
-    out, _ = process.communicate(timeout=20)
+    out, _ = finish(process)
     assert (out, process.returncode) == ("SIGINT SIGINT SIGINT SIGUSR1\n", 7)
+
+
+def test_group_signals_in_quick_succession_are_never_doubled(started):
+    process = started(COUNTER)
+    for _ in range(30):
+        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, signal.SIGHUP)
+        time.sleep(0.003)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGUSR1)
+    time.sleep(0.05)
+    process.terminate()
+    got = finish(process)[0].split()
+    assert 1 <= got.count("SIGINT") <= 30
+    assert 1 <= got.count("SIGHUP") <= 30
+    assert got.count("SIGUSR1") == 1
 
 
 def test_nothing_of_ours_outlives_the_program(started):
     process = started(COUNTER)
     process.terminate()
-    process.communicate(timeout=20)
+    finish(process)
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
 
@@ -89,7 +114,7 @@ def test_nothing_of_ours_outlives_the_program(started):
 def test_termination_without_a_handler(started, programs):
     process = started("import time\nprint('ready', flush=True)\ntime.sleep(60)")
     process.terminate()
-    process.communicate(timeout=20)
+    finish(process)
     assert process.returncode == 143
     assert programs.run_json["signal"] == "SIGTERM"
 
@@ -97,7 +122,7 @@ def test_termination_without_a_handler(started, programs):
 def test_interrupt_of_the_whole_group(started, programs):
     process = started(CLEANS_UP)
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = finish(process)
     assert (out, process.returncode) == ("cleaned up\n", 130)
     assert err.count("KeyboardInterrupt\n") == 1
     assert "compilescope" not in err
@@ -111,7 +136,7 @@ def test_program_that_handles_the_interrupt_keeps_its_status(started):
         "except KeyboardInterrupt:\n    raise SystemExit(4)"
     )
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    finish(process)
     assert process.returncode == 4
 
 
@@ -121,7 +146,7 @@ def test_signals_ignored_by_the_caller_stay_ignored(started):
         "print([signal.getsignal(n) is signal.SIG_IGN for n in (signal.SIGINT, signal.SIGHUP)])",
         preexec_fn=lambda: [signal.signal(n, signal.SIG_IGN) for n in (signal.SIGINT, signal.SIGHUP)],
     )
-    out, _ = process.communicate(timeout=20)
+    out, _ = finish(process)
     assert out == "[True, True]\n"
 
 
@@ -140,5 +165,5 @@ def test_stopping_and_continuing_the_group(started):
     os.killpg(process.pid, signal.SIGTSTP)
     time.sleep(0.2)
     os.killpg(process.pid, signal.SIGCONT)
-    out, _ = process.communicate(timeout=20)
+    out, _ = finish(process)
     assert (out, process.returncode) == ("on\n", 0)

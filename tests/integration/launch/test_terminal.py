@@ -83,6 +83,24 @@ def test_ctrl_c_interrupts_the_program_once_and_gives_130(terminal, programs):
     assert programs.run_json["exit_status"] == 130
 
 
+def test_summary_comes_after_ctrl_c(programs):
+    programs.write(
+        "train.py",
+        "import time\ntry:\n    print('ready', flush=True)\n    time.sleep(60)\nfinally: print('end')",
+    )
+    argv = [word for word in programs.recorded_argv("train.py") if word != "-q"]
+    screen = Terminal(argv, programs.folder)
+    screen.read_until("ready")
+    screen.type("\x03")
+    assert screen.wait() == 130
+    assert (
+        0
+        < screen.seen.index("end\r\n")
+        < screen.seen.index("KeyboardInterrupt\r\n")
+        < screen.seen.index("Recording")
+    )
+
+
 def test_program_that_ignores_ctrl_c_runs_on(terminal):
     screen = terminal(
         "import signal\nsignal.signal(signal.SIGINT, lambda *a: print('not now', flush=True))\n"

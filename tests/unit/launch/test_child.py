@@ -85,6 +85,19 @@ def test_attaches_after_torch_and_leaves(finder, monkeypatch):
     assert vars(loader) == {"error": None}
 
 
+@pytest.mark.parametrize("loaded", [True, False])
+def test_torch_that_a_pth_file_imported_already(finder, monkeypatch, loaded):
+    monkeypatch.setattr(_child, "TorchImport", lambda *_: finder)
+    monkeypatch.setattr(sys, "meta_path", [])
+    monkeypatch.setenv("COMPILESCOPE_RECORDING", "/REC")
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    if loaded:
+        monkeypatch.setitem(sys.modules, "torch", ModuleType("torch"))
+    _child.start()
+    assert bool(finder.attached) is loaded
+    assert (finder in sys.meta_path) is not loaded
+
+
 def test_failing_torch_keeps_the_finder(finder, monkeypatch):
     loader = Loader(ImportError("broken"))
     with pytest.raises(ImportError, match="broken"):
