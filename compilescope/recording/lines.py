@@ -154,10 +154,7 @@ def _record(fields: dict[str, Any], offset: int, source_name: str, damage: Damag
 def is_compile_id(c: object) -> bool:
     if type(c) is not list or len(c) > 8:
         return False
-    for part in c:
-        if part is not None and type(part) is not int:
-            return False
-    return True
+    return all(part is None or type(part) is int for part in c)
 
 
 def revive(value: Any, resolve: Resolve) -> Any:

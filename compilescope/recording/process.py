@@ -15,7 +15,7 @@ from compilescope.recording.format import Damage, Record, Ref
 class ProcessRecording(ABC):
     """One process. ``id`` is unique in its recording; ``kind`` is "recording" or "torch_trace".
 
-    ``head`` holds what the first record says (``pid``, ``versions``, ``hooks`` ...); empty if it is lost.
+    ``head`` holds what the first record says (``pid``, ``rank``, ``versions``, ``hooks`` ...), as far as known.
     """
 
     kind: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import time
 from collections.abc import Collection, Iterable, Iterator
@@ -18,6 +19,7 @@ from compilescope.recording.source import BombError, ByteSource, chunks, zstd_ch
 
 _REMOTE_LIVE_S = 120
 _TAIL_BYTES = 4096
+_NAME = re.compile(r"(?:rank(?P<rank>\d{1,9})-)?pid(?P<pid>\d{1,9})-[0-9a-f]{8}", re.ASCII)
 
 
 class FolderProcess(ProcessRecording):
@@ -111,12 +113,13 @@ class FolderProcess(ProcessRecording):
                 yield record
 
     def _read_head(self) -> None:
+        self.head = _from_name(self.id)
         first = next(self.records(), None)
         if first is None or first.k != "head":
             if first is not None or not self.live:
                 self._damage.add("no-head", self._events.name, 0, "the first record, which names the process")
             return
-        self.head = first.x
+        self.head |= first.x
         min_reader = first.x.get("min_reader")
         if type(min_reader) is int and min_reader > VERSION:
             raise RecordingTooNew(
@@ -132,6 +135,12 @@ class FolderProcess(ProcessRecording):
             if type(number) is int and path is not None:
                 files[number] = path
         return files
+
+
+def _from_name(folder: str) -> dict[str, int]:
+    """The rank and pid that the folder's name tells, for when the first record is lost."""
+    found = _NAME.fullmatch(folder)
+    return {} if found is None else {key: int(n) for key, n in found.groupdict().items() if n is not None}
 
 
 def _skip(parts: Iterable[bytes], count: int) -> Iterator[bytes]:

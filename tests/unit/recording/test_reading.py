@@ -111,7 +111,7 @@ def test_a_first_line_that_is_lost_costs_only_the_head(root: Path) -> None:
     events(root).write_bytes(content[content.index(b"\n") + 1 :])
     recording = open_recording(root)
     assert read(recording) == ([0, 1, 2, 3, 4], [("no-head", 0)])
-    assert recording.processes[0].head == {}
+    assert recording.processes[0].head == {"rank": 3, "pid": os.getpid()}
 
 
 def test_a_recording_of_a_newer_format_is_refused(root: Path) -> None:
