@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import itertools
 import re
 from collections import Counter
 from dataclasses import replace
@@ -11,6 +12,8 @@ from pathlib import Path
 import builders
 import plotly
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from compilescope.analysis import report as r
 from compilescope.views.html import _assets, render
@@ -31,6 +34,7 @@ class Page(HTMLParser):
         self.handlers: list[str] = []
         self.policy = ""
         self.feed(text.replace(BUNDLE, ""))
+        self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags[tag] += 1
@@ -51,6 +55,21 @@ def test_ids_are_unique_links_lead_somewhere_and_nothing_is_fetched(build) -> No
     assert {link[1:] for link in page.links} <= set(page.ids)
     assert not page.handlers
     assert not page.tags.keys() & {"img", "iframe", "object", "embed", "link", "base", "form", "svg"}
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.text(max_size=60) | st.sampled_from(builders.ATTACKS),
+    st.text(alphabet="<>\"'&/=#{}%[]$\\-! \n", max_size=20),
+)
+def test_property_no_text_makes_an_element(first, second) -> None:
+    kinds = set(Page(render(builders.rich())).tags)
+    turns = itertools.cycle([first, second, first + second])
+    page = Page(render(builders.poison(builders.rich(), lambda: next(turns))))
+    assert set(page.tags) <= kinds
+    assert not page.handlers
+    assert all(link.startswith("#") for link in page.links)
+    assert max(page.ids.values()) == 1
 
 
 @pytest.mark.parametrize("build", builders.ALL)
