@@ -15,7 +15,7 @@ from compilescope.recording.format import Damage, Record, Ref
 class ProcessRecording(ABC):
     """One process. ``id`` is unique in its recording; ``kind`` is "recording" or "torch_trace".
 
-    ``head`` holds what the first record says (``pid``, ``rank``, ``versions``, ``hooks`` ...), as far as known.
+    ``head`` holds what the first record says (``pid``, ``rank``, ``versions``, ...), as far as it is known.
     """
 
     kind: str

@@ -170,7 +170,7 @@ class TraceLog:
             self._take_chromium(process, content, c, ca, t, offset)
             return
         if "subgraph_name" in event:
-            extra["subgraph_name"] = event["subgraph_name"]
+            extra["subgraph"] = event["subgraph_name"]
         m = self._metadata(event[kind])
         ref = None
         if size and event.get("has_payload") is not None:

@@ -242,13 +242,13 @@ def test_packing_one_process(root: Path, tmp_path: Path) -> None:
     assert read(open_recording(tmp_path / "p.zip")) == ([0, 1, 2, 3, 4], [])
 
 
-def test_a_gigabyte_of_junk_is_fifty_entries(root: Path) -> None:
+def test_twenty_thousand_lines_of_junk_are_fifty_entries(root: Path) -> None:
     with events(root).open("ab") as file:
-        file.write(b"junk\n" * 200_000)
+        file.write(b"junk\n" * 20_000)
     recording = open_recording(root)
     list(recording.processes[0].records())
     damage = recording.processes[0].damage
     assert len(damage) == 51
-    assert damage[-1].detail == "and 199950 more of this kind"
+    assert damage[-1].detail == "and 19950 more of this kind"
     list(recording.processes[0].records())
     assert recording.processes[0].damage == damage
