@@ -1,0 +1,30 @@
+"""The terminal explorer: a report as screens one can walk through, live while the program runs.
+
+Importing this package loads nothing of Textual; ``explore`` does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compilescope.views.tui._source import CodeSource, Document, Opened, ReportSource
+
+if TYPE_CHECKING:
+    from compilescope.views.tui._app import Explorer
+
+__all__ = ["CodeSource", "Document", "Explorer", "Opened", "ReportSource", "explore"]
+
+
+def explore(source: ReportSource, *, follow: bool = False) -> None:
+    """Takes the terminal until the user quits. ``follow`` keeps up with a recording that grows."""
+    from compilescope.views.tui._app import Explorer
+
+    Explorer(source, follow=follow).run()
+
+
+def __getattr__(name: str) -> object:
+    if name == "Explorer":
+        from compilescope.views.tui._app import Explorer
+
+        return Explorer
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,183 @@
+"""The application: holds the report and the screens, and lets them talk."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.app import App, SystemCommand
+from textual.screen import Screen
+
+from compilescope.views.tui._code_screen import CodeScreen
+from compilescope.views.tui._follow import Follower, ReadFailed, ReportRead, state
+from compilescope.views.tui._keys import EXPLORER, bindings
+from compilescope.views.tui._news import news, told
+from compilescope.views.tui._overview import OverviewScreen
+from compilescope.views.tui._pages import PAGES, Page
+from compilescope.views.tui._screen import SMALLEST, PageScreen
+from compilescope.views.tui._table_screen import TableScreen
+
+if TYPE_CHECKING:
+    from compilescope.analysis.report import Report
+    from compilescope.views.tui._card import Card
+    from compilescope.views.tui._source import Opened, ReportSource
+
+_FLASH_S = 4.0
+
+
+class Explorer(App[None]):
+    """``follow`` reads the recording again whenever it has grown."""
+
+    CSS_PATH = "explorer.tcss"
+    TITLE = "CompileScope"
+    BINDINGS: ClassVar = bindings(EXPLORER)
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - as Textual declares it
+        (0, "-thin"),
+        (SMALLEST[0], "-narrow"),
+        (100, "-normal"),
+        (140, "-wide"),
+    ]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (SMALLEST[1], "-tall")]  # noqa: RUF012
+
+    def __init__(
+        self, source: ReportSource, *, follow: bool = False, clock: Callable[[], float] = time.time
+    ) -> None:
+        super().__init__()
+        self.opened: Opened | None = None
+        self.waiting = f"Reading {source.name} ..."
+        self.fresh: Mapping[str, frozenset[Hashable]] = {}
+        self._follow = follow
+        self._clock = clock
+        self._trouble = ""
+        self._places: list[str] = []
+        self._follower = Follower(source, self.post_message, follow=follow)
+
+    @property
+    def report(self) -> Report | None:
+        return self.opened.report if self.opened else None
+
+    def on_mount(self) -> None:
+        for page in PAGES:
+            self.install_screen(_screen(page), page.name)
+        self.push_screen(PAGES[0].name)
+        self._follower.start()
+        if self._follow:
+            self.set_interval(1, self._tick)
+
+    def on_unmount(self) -> None:
+        self._follower.stop()
+
+    # -- the report -----------------------------------------------------------------------------------
+
+    @on(ReportRead)
+    def _read(self, event: ReportRead) -> None:
+        before, self.opened, self._trouble = self.report, event.opened, ""
+        if before is not None:
+            self._announce(before, event.opened.report)
+        self._update()
+
+    @on(ReadFailed)
+    def _failed(self, event: ReadFailed) -> None:
+        self._trouble = event.text
+        self.waiting = event.text + ("\n\nWaiting for it." if self._follow else "")
+        self._update()
+
+    def _announce(self, before: Report, after: Report) -> None:
+        self.fresh = news(before, after)
+        for text in told(after, self.fresh):
+            self.notify(text, markup=False, timeout=_FLASH_S)
+        if self.fresh:
+            self.set_timer(_FLASH_S, self._unflash)
+
+    def _unflash(self) -> None:
+        self.fresh = {}
+        if isinstance(self.page, TableScreen):
+            self.page.unflash()
+
+    def state(self) -> str:
+        """The right half of every status line: what the program that is followed does."""
+        report = self.report
+        if self._trouble and report is not None:
+            return "the recording cannot be read now; this is what was read last"
+        if report is None or not self._follow:
+            return ""
+        return state(report, self._clock(), _seconds_of(report.recording.started))
+
+    @property
+    def page(self) -> PageScreen | None:
+        """The screen in front, or under a sheet."""
+        return next(
+            (screen for screen in reversed(self.screen_stack) if isinstance(screen, PageScreen)), None
+        )
+
+    def _update(self) -> None:
+        if self.page is not None:
+            self.page.update()
+
+    def _tick(self) -> None:
+        if self.page is not None:
+            self.page.update_status()
+
+    # -- going from screen to screen ------------------------------------------------------------------
+
+    def action_show(self, name: str) -> None:
+        page = self.page
+        if page is None or page is not self.screen or page.page.name == name:
+            return
+        self._places.append(page.page.name)
+        self.switch_screen(name)
+
+    def action_go(self, number: int) -> None:
+        if number <= len(PAGES):
+            self.action_show(PAGES[number - 1].name)
+
+    def action_step(self, step: int) -> None:
+        if self.page is not None:
+            names = [page.name for page in PAGES]
+            self.action_show(names[(names.index(self.page.page.name) + step) % len(names)])
+
+    def action_go_back(self) -> None:
+        if self._places and self.page is self.screen:
+            self.switch_screen(self._places.pop())
+
+    def look_at(self, subject: Card) -> None:
+        """Shows the texts about a row."""
+        cast("CodeScreen", self.get_screen("code")).look_at(subject)
+        self.action_show("code")
+
+    def show_row(self, name: str, key: Hashable) -> None:
+        """Goes to a row of another screen."""
+        screen = cast("TableScreen", self.get_screen(name))
+        self.action_show(name)
+        self.call_after_refresh(screen.select, key)
+
+    def action_reload(self) -> None:
+        self._follower.read_again()
+
+    def action_help(self) -> None:
+        if self.page is not None and self.page is self.screen:
+            self.page.action_help()
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        yield from super().get_system_commands(screen)
+        for number, page in enumerate(PAGES, 1):
+            yield SystemCommand(
+                f"go: {page.label}", page.question, lambda number=number: self.action_go(number)
+            )
+        yield SystemCommand("recording: read again", "Look for what was written since", self.action_reload)
+
+
+def _screen(page: Page) -> PageScreen:
+    if page.name == "overview":
+        return OverviewScreen(page)
+    return TableScreen(page) if page.table else CodeScreen(page)
+
+
+def _seconds_of(iso: str | None) -> float | None:
+    try:
+        return datetime.fromisoformat(iso).timestamp() if iso else None
+    except ValueError:
+        return None

@@ -1,0 +1,141 @@
+"""A long text with line numbers and one line marked. Draws and colors only the lines on screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from rich.segment import Segment
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from compilescope.units import visible
+from compilescope.views.tui._keys import TEXT, bindings
+
+_LONGEST_LINE = 2000
+_KINDS = ("comment", "keyword", "string", "number", "name")
+
+
+class CodeView(ScrollView, can_focus=True):
+    """``show`` gives it the lines of a text; they are cleaned of control characters when drawn."""
+
+    BINDINGS: ClassVar = bindings(TEXT)
+    KEYS: ClassVar = TEXT
+    COMPONENT_CLASSES: ClassVar = {
+        "code--gutter",
+        "code--marked",
+        "code--match",
+        *(f"code--{kind}" for kind in _KINDS),
+    }
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.lines: Sequence[str] = ()
+        self.marked: int | None = None  # line number, from 1
+        self.match: int | None = None  # line number, from 1
+        self._language = "text"
+
+    def show(self, lines: Sequence[str], language: str, marked: int | None = None) -> None:
+        """Replaces the text; the marked line comes into view."""
+        self.lines, self._language, self.match = lines, language, None
+        self.marked = marked if marked is not None and 1 <= marked <= len(lines) else None
+        longest = max(map(len, lines), default=0)
+        self.virtual_size = Size(min(longest, _LONGEST_LINE) + self._gutter + 30, len(lines))
+        self.scroll_to(x=0, y=0, animate=False, immediate=True)
+        if self.marked:
+            self.go_to(self.marked)
+        self.refresh()
+
+    def go_to(self, number: int) -> None:
+        """Brings a line into the middle of the view."""
+        self.scroll_to(y=max(number - 1 - self.size.height // 2, 0), animate=False, immediate=True)
+        self.refresh()
+
+    def find(self, text: str, step: int) -> bool:
+        """Marks the next line with ``text``, round the end; False when there is none."""
+        wanted, count = text.casefold(), len(self.lines)
+        start = (self.match or 0) - 1 + (step if self.match else 1)
+        for distance in range(count):
+            index = (start + step * distance) % count
+            if wanted in self.lines[index].casefold():
+                self.match = index + 1
+                self.go_to(self.match)
+                return True
+        self.match = None
+        self.refresh()
+        return False
+
+    @property
+    def _gutter(self) -> int:
+        return len(str(len(self.lines))) + 3
+
+    def render_line(self, y: int) -> Strip:
+        left, top = self.scroll_offset
+        index = round(top) + y
+        if index >= len(self.lines):
+            return Strip.blank(self.size.width, self.rich_style)
+        number = index + 1
+        base = self.rich_style
+        if number == self.marked:
+            base += self.get_component_rich_style("code--marked", partial=True)
+        if number == self.match:
+            base += self.get_component_rich_style("code--match", partial=True)
+        mark = ">" if number == self.marked else "/" if number == self.match else " "
+        gutter_style = base + self.get_component_rich_style("code--gutter", partial=True)
+        gutter = Strip([Segment(f"{mark}{number:>{self._gutter - 3}}  ", gutter_style)])
+        parts = colored(self._language, clipped(self.lines[index]))
+        text = Strip([Segment(part, base + self._style(kind)) for kind, part in parts])
+        room = max(self.size.width - gutter.cell_length, 0)
+        text = text.crop(round(left), round(left) + room).adjust_cell_length(room, base)
+        return Strip.join([gutter, text])
+
+    def _style(self, kind: str) -> Any:
+        from rich.style import Style
+
+        return self.get_component_rich_style(f"code--{kind}", partial=True) if kind else Style.null()
+
+
+def clipped(line: str) -> str:
+    """Safe to draw: no control characters, at most 2,000 of a line."""
+    left = len(line) - _LONGEST_LINE
+    shown = visible(line[:_LONGEST_LINE])
+    return f"{shown}… ({left:,} more)" if left > 0 else shown
+
+
+@lru_cache(maxsize=4096)
+def colored(language: str, line: str) -> tuple[tuple[str, str], ...]:
+    """(kind, text) parts of one line. Line by line: constant work in a file of any length."""
+    lexer = _lexer(language)
+    if lexer is None or not line.strip():
+        return (("", line),)
+    parts = tuple((_kind(token), text) for token, text in lexer.get_tokens(line) if text)
+    # A lexer that adds or drops characters must not change what is shown.
+    return parts if "".join(text for _, text in parts) == line else (("", line),)
+
+
+@lru_cache(maxsize=16)
+def _lexer(language: str) -> Any:
+    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+    from pygments.util import ClassNotFound  # type: ignore[import-untyped]
+
+    try:
+        return None if language == "text" else get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+def _kind(token: Any) -> str:
+    from pygments.token import Token  # type: ignore[import-untyped]
+
+    for kind, types in (
+        ("comment", (Token.Comment,)),
+        ("keyword", (Token.Keyword, Token.Operator.Word)),
+        ("string", (Token.Literal.String,)),
+        ("number", (Token.Literal.Number,)),
+        ("name", (Token.Name.Function, Token.Name.Class, Token.Name.Decorator)),
+    ):
+        if any(token in parent for parent in types):
+            return kind
+    return ""

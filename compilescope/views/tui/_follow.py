@@ -1,0 +1,99 @@
+"""Reads the report in a thread of its own, once or each time the recording has grown."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+from compilescope.errors import CompileScopeError
+
+if TYPE_CHECKING:
+    from compilescope.analysis.report import Report
+    from compilescope.views.tui._source import Opened, ReportSource
+
+EVERY_S = 0.3
+_SHARE = 4  # of the time at most a fourth is spent reading
+
+
+class ReportRead(Message):
+    def __init__(self, opened: Opened) -> None:
+        super().__init__()
+        self.opened = opened
+
+
+class ReadFailed(Message):
+    """Nothing could be read (yet). ``text`` is one plain sentence."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+
+class Follower(threading.Thread):
+    """Posts ReportRead and ReadFailed, touches no widget. A daemon: quitting does not wait for a read."""
+
+    def __init__(self, source: ReportSource, post: Callable[[Message], object], *, follow: bool) -> None:
+        super().__init__(name="compilescope-follow", daemon=True)
+        self._source = source
+        self._post = post
+        self._follow = follow
+        self._stopped = threading.Event()
+        self._wake = threading.Event()
+        self._seen: Hashable = None
+        self._told = ""
+
+    def run(self) -> None:
+        while not self._stopped.is_set():
+            began_s = time.monotonic()
+            self._look()
+            spent_s = time.monotonic() - began_s
+            timeout_s = max(EVERY_S, spent_s * (_SHARE - 1)) if self._follow else None
+            self._wake.wait(timeout_s)
+            self._wake.clear()
+
+    def read_again(self) -> None:
+        """Soon, whether the recording has changed or not."""
+        self._seen = None
+        self._wake.set()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._wake.set()
+
+    def _look(self) -> None:
+        try:
+            # The stamp first: what is written during the read is seen as a change by the next look.
+            stamp = self._source.stamp()
+            if stamp == self._seen:
+                return
+            self._post(ReportRead(self._source.load()))
+            self._seen, self._told = stamp, ""
+        except CompileScopeError as problem:
+            self._fail(problem.message)
+        except OSError as problem:
+            self._fail(f"{self._source.name} cannot be read: {problem.strerror or problem}")
+        except Exception as problem:  # a view may not die of a recording that is half written
+            self._fail(f"{self._source.name} cannot be read: {type(problem).__name__}: {problem}")
+
+    def _fail(self, text: str) -> None:
+        self._seen = None
+        if text != self._told:
+            self._told = text
+            self._post(ReadFailed(text))
+
+
+def state(report: Report, now_s: float, started_s: float | None) -> str:
+    """Whether the program still compiles, in a few words. Times are seconds of the wall clock."""
+    recording, last_s = report.recording, report.verdict.last_compile_s
+    if recording.complete or recording.exit_status is not None:
+        return recording.ended or "ended"
+    if report.totals.compiles == 0:
+        return "running, nothing compiled yet"
+    if last_s is None or started_s is None:
+        return "running"
+    quiet_s = max(now_s - started_s - last_s, 0.0)
+    return "running, compiling" if quiet_s < 3 else f"running, stopped compiling {quiet_s:.0f} s ago"
