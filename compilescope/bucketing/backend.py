@@ -7,9 +7,11 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import fx
+from torch._subclasses.fake_tensor import FakeTensor
 
 from compilescope import observer
 from compilescope.bucketing._torch import current_compile_id
@@ -75,6 +77,7 @@ class BucketedBackend:
         self._bypassed: dict[int, list[int]] = {}
         self._retired: list[DispatchCount] = []
         self._events: list[Event] = []
+        self._bound: WeakKeyDictionary[Any, dict[str, BoundName]] = WeakKeyDictionary()
         self._next_entry = itertools.count()
         observer.announce(self)
 
@@ -85,7 +88,7 @@ class BucketedBackend:
         shape_env = shape_env_of(inputs)
         names: dict[str, BoundName] = {}
         try:
-            names = bind_names(inputs, example_inputs, self.dims, self.ladder.names)
+            names = self._bind(inputs, example_inputs, shape_env)
             bypassed = bypass_reason(graph_module, inputs, example_inputs, names)
         except Exception as error:
             # Whatever a later torch changes under us, the user's program gets its compiled graph.
@@ -98,7 +101,9 @@ class BucketedBackend:
             self.name, number, captured, names, self.ladder, self._compiler, self._report, self._unarmed
         )
         self._entries.append(entry)
-        if self._build == "capture" and not self._is_warming:
+        # The pieces of a graph that was cut for DDP come with fakes, and whoever cut it expects metadata of a
+        # compile in its own context: they are built by their first real call.
+        if self._build == "capture" and not self._is_warming and not _has_fakes(example_inputs):
             entry.build()
         return entry.dispatch.function
 
@@ -149,13 +154,29 @@ class BucketedBackend:
         return getattr(self._thread, "warming", False)
 
     def _unarmed(self, entry: Entry, arguments: tuple[Any, ...]) -> Any:
-        if self._is_warming:
+        if self._is_warming or _has_fakes(arguments):
             outputs = entry.eager(*arguments)
         else:
+            if self._build == "capture":
+                entry.build()
             entry.dispatch.arm()
             outputs = entry.dispatch.armed(*arguments)
         _tag_outputs(entry, outputs)
         return outputs
+
+    def _bind(
+        self, inputs: tuple[Placeholder, ...], example_inputs: Sequence[Any], shape_env: Any
+    ) -> dict[str, BoundName]:
+        """The names of this graph; a later piece of a graph that was cut for DDP has those of the first."""
+        names = bind_names(inputs, example_inputs, self.dims, self.ladder.names)
+        if shape_env is None:
+            return names
+        if names:
+            self._bound[shape_env] = names
+            return names
+        here = set(symbols_of(inputs))
+        earlier = self._bound.get(shape_env, {})
+        return {name: bound for name, bound in earlier.items() if here.issuperset(bound.symbols)}
 
     def _bypass(self, number: int, graph_module: fx.GraphModule, example_inputs: Sequence[Any]) -> Any:
         calls = self._bypassed[number] = [0]
@@ -223,6 +244,10 @@ def _by_name(ladder: BucketLadder | Mapping[str, BucketLadder], dims: Dims) -> M
             hint='Give each its own: ladder={"batch": ..., "tokens": ...}',
         )
     return {names[0]: ladder}
+
+
+def _has_fakes(values: Sequence[Any]) -> bool:
+    return any(isinstance(value, FakeTensor) for value in values)
 
 
 def _tag_outputs(entry: Entry, outputs: Sequence[Any]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import fx
 from torch._guards import CompileContext, TracingContext, compile_context, tracing
+from torch._subclasses.fake_tensor import FakeTensor
 
 from compilescope.bucketing._torch import compile_lock, finite
 from compilescope.bucketing.concretize import ExampleTraits, PrivateWorld, literal_copy
@@ -41,7 +42,10 @@ class CapturedGraph:
         shape_env: Any,
         compile_id: Any,
     ) -> CapturedGraph:
-        traits = tuple(ExampleTraits.of(example) for example in examples)
+        traits = tuple(
+            ExampleTraits.of(each.value if isinstance(example, FakeTensor) else example)
+            for each, example in zip(inputs, examples, strict=True)
+        )
         reach = accessors(inputs)
         return cls(graph_module, inputs, traits, shape_env, GlobalState.now(), compile_id, reach)
 

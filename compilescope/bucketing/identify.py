@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 from compilescope.bucketing._torch import expression, finite, hint_of, source_name
 from compilescope.observer import SymbolFact
@@ -24,12 +25,16 @@ traced from inside), so the argument's name is not enough; the backend sees the 
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """An input of the graph. ``value`` is the fake tensor, SymInt or constant that Dynamo traced with."""
+    """An input of the graph. ``value`` is the fake tensor, SymInt or constant that Dynamo traced with.
+
+    ``grapharg`` is Dynamo's record of the tensor that was passed, which holds it weakly.
+    """
 
     position: int
     name: str
     source: str
     value: Any
+    grapharg: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,8 @@ class BoundName:
 def placeholders(graph_module: torch.fx.GraphModule) -> tuple[Placeholder, ...]:
     nodes = [node for node in graph_module.graph.nodes if node.op == "placeholder"]
     return tuple(
-        Placeholder(i, node.name, _source_of(node), traced_value(node)) for i, node in enumerate(nodes)
+        Placeholder(i, node.name, _source_of(node), traced_value(node), node.meta.get("grapharg"))
+        for i, node in enumerate(nodes)
     )
 
 
@@ -134,7 +140,9 @@ def _bind(sizes: list[tuple[Any, str]]) -> BoundName:
 
 
 def _names_of(each: Placeholder, example: Any, dims: Dims) -> Mapping[int, str | None]:
-    tagged: Mapping[int, str | None] | None = getattr(example, TAG, None)
+    # Dynamo passes fakes when it cuts the graph into pieces for DDP.
+    passed = getattr(each.grapharg, "example", None) if isinstance(example, FakeTensor) else example
+    tagged: Mapping[int, str | None] | None = getattr(passed, TAG, None)
     return tagged if tagged is not None else dims.get(_argument(each.source), {})
 
 
