@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from compilescope.views.tui._pages import Page
     from compilescope.views.tui._source import CodeSource
 
-_LOW, _FEW, _MANY = 16, 1, 3  # a pane below 16 lines shows one line before and after the user's, else three
+_LOW, _FEW, _MANY = 16, 1, 3  # in a pane of under 16 lines one line around the user's is shown, else three
 _CONTEXT_DELAY_S = 0.05  # a cursor that is moving reads no file
 
 
@@ -187,8 +187,7 @@ class TableScreen(PageScreen):
         self.update_status()
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(_LOW, _FEW, _MANY = 16, 1, 3  # a pane below 16 lines shows one line before and after the user's, else three
-_CONTEXT_DELAY_S, self._read)
+        self._timer = self.set_timer(_CONTEXT_DELAY_S, self._read)
 
     def _read(self) -> None:
         card, opened = self._card, self.explorer.opened
