@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compilescope.errors import OutputError
@@ -29,6 +29,7 @@ def test_default_name_never_hits_what_exists(tmp_path):
     assert default_folder("train", 42, tmp_path).name == "compilescope-train.42-3.compilescope"
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_default_name_is_one_printable_file_name(stem):
     folder = default_folder(stem, 4_194_304, working_directory())
