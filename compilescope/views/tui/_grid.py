@@ -21,6 +21,8 @@ from compilescope.views.tui._rows import Rows
 from compilescope.views.tui._table import Column
 from compilescope.views.tui._words import fit
 
+Placed = tuple[int, Column[Any], int]  # width, column, its number
+
 _HEADER_ROWS = 1
 _MARK = 2  # cells before the first column: cursor, or open and closed
 
@@ -62,12 +64,19 @@ class Grid(ScrollView, can_focus=True):
         self.rows = rows
         self.cursor = 0
         self.fresh: Collection[Hashable] = ()
-        self._widths: list[tuple[int, Column[Any], int]] = []
+        self._laid: tuple[int, list[Placed]] = (-1, [])
 
     @property
     def current(self) -> Any:
         """The row at the cursor, None in an empty table."""
         return self.rows.seen[self.cursor] if self.cursor < len(self.rows.seen) else None
+
+    @property
+    def _widths(self) -> list[Placed]:
+        width = self.size.width
+        if self._laid[0] != width:
+            self._laid = (width, column_widths(self.rows.table.columns, width - _MARK))
+        return self._laid[1]
 
     def redraw(self) -> None:
         """After ``rows`` changed."""
@@ -88,7 +97,6 @@ class Grid(ScrollView, can_focus=True):
         self.post_message(self.Moved())
 
     def on_resize(self) -> None:
-        self._widths = column_widths(self.rows.table.columns, self.size.width - _MARK)
         self.virtual_size = Size(self.size.width, len(self.rows.seen) + _HEADER_ROWS)
         self.move_to(self.cursor)
 
@@ -179,12 +187,12 @@ class Grid(ScrollView, can_focus=True):
         self.post_message(self.Unfolded(False))
 
 
-def column_widths(columns: tuple[Column[Any], ...], total: int) -> list[tuple[int, Column[Any], int]]:
-    """(width, column, its number) of those that have room: fixed ones first, the rest shared by weight."""
+def column_widths(columns: tuple[Column[Any], ...], total: int) -> list[Placed]:
+    """Those that have room: fixed ones get theirs, the others share the rest by weight."""
     kept = [(number, column) for number, column in enumerate(columns) if total > column.above]
     left = total - sum(column.width for _, column in kept) - len(kept)
     shares = sum(column.share for _, column in kept if not column.width)
-    found: list[tuple[int, Column[Any], int]] = []
+    found: list[Placed] = []
     for number, column in kept:
         width = column.width
         if not width:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -12,6 +13,7 @@ from textual.widgets import Static
 
 from compilescope.units import count, percent, seconds
 from compilescope.views.tui._draw import STRONG, hanging
+from compilescope.views.tui._flow import Flow
 from compilescope.views.tui._grid import Grid
 from compilescope.views.tui._pages import PAGES
 from compilescope.views.tui._table_screen import Detail, TableScreen
@@ -26,22 +28,6 @@ _LABEL_CELLS = 14
 _BAR_CELLS = 20
 
 
-class Facts(Static):
-    """The verdict and the totals, laid out anew for each width."""
-
-    def __init__(self) -> None:
-        super().__init__(id="facts")
-        self._report: Report | None = None
-
-    def show(self, report: Report) -> None:
-        self._report = report
-        self.update(facts(report, max(self.content_size.width, 20)))
-
-    def on_resize(self) -> None:
-        if self._report is not None:
-            self.show(self._report)
-
-
 class OverviewScreen(TableScreen):
     """The findings under what the run was like."""
 
@@ -52,14 +38,14 @@ class OverviewScreen(TableScreen):
     def body(self) -> ComposeResult:
         with Container(id="overview"):
             with Container(id="left"):
-                yield Facts()
+                yield Flow(id="facts")
                 yield Static(id="first", markup=False)
                 yield Grid(self.rows, id="table")
             yield Detail()
 
     def show(self, report: Report) -> str | None:
         why = super().show(report)
-        self.query_one(Facts).show(report)
+        self.query_one("#facts", Flow).show(partial(facts, report))
         self.query_one("#first", Static).update("Fix first" if self.rows.total else one_line(why or ""))
         return None
 

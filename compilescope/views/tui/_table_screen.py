@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
+from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
-from textual.widgets import Static
 
 from compilescope.views.tui import _draw
 from compilescope.views.tui._card import Card
+from compilescope.views.tui._flow import Flow
 from compilescope.views.tui._grid import Grid
 from compilescope.views.tui._keys import PAGE, TABLE, TEXT, Key, bindings
 from compilescope.views.tui._rows import Rows
@@ -35,22 +36,16 @@ class Detail(VerticalScroll, can_focus=True):
     KEYS: ClassVar = TEXT
 
     def compose(self) -> ComposeResult:
-        yield Static(markup=False)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._card: Card | None = None
-        self._context_lines: _draw.Context = ()
+        yield Flow()
 
     def draw(self, card: Card | None, context: _draw.Context = ()) -> None:
-        self._card, self._context_lines = card, context
-        region = self.scrollable_content_region
-        near = _draw.nearest(context, card.line, _FEW if region.height < _LOW else _MANY) if card else ()
-        drawn = _draw.card(card, near, max(region.width - 1, 20)) if card else ""
-        self.query_one(Static).update(drawn)
+        def lay_out(width: int) -> Content:
+            if card is None:
+                return Content("")
+            distance = _FEW if self.size.height < _LOW else _MANY
+            return _draw.card(card, _draw.nearest(context, card.line, distance), width)
 
-    def on_resize(self) -> None:
-        self.draw(self._card, self._context_lines)
+        self.query_one(Flow).show(lay_out)
 
 
 class ContextRead(Message):
