@@ -15,10 +15,11 @@ from typing import Any
 from compilescope.capture._inert import (
     MISSING,
     UnreadableError,
+    bases,
+    class_dict,
     has_on_type,
     instance_dict,
     is_a,
-    is_one_of,
     item_of_dict,
     short_name,
     type_attribute,
@@ -76,20 +77,40 @@ def _item(owner: Any, key: Any) -> Any:
 
 def _attribute(owner: Any, name: str) -> Any:
     kind = type(owner)
-    if name == "__dict__":
-        value: Any = instance_dict(owner)
+    if is_a(owner, type):
+        value: Any = _from_class(owner, name)
+    elif name == "__dict__":
+        value = instance_dict(owner)
         value = MISSING if value is None else value
     elif kind is types.CellType and name == _CELL:
         value = _cell(owner)
-    elif is_one_of(kind, types.FunctionType, types.MethodType) and name in _FUNCTION_PARTS:
+    elif kind is types.MethodType:
+        value = _from_method(owner, name)
+    elif kind is types.FunctionType and name in _FUNCTION_PARTS:
         value = getattr(owner, name)
-    elif is_a(owner, type):
-        value = type_attribute(owner, name)
     else:
         value = _from_instance(owner, name)
     if value is MISSING:
         raise UnreadableError(f"no plain attribute {name}")
     return value
+
+
+def _from_class(owner: type, name: str) -> Any:
+    if name == "__dict__":
+        return class_dict(owner)
+    return bases(owner) if name == "__mro__" else type_attribute(owner, name)
+
+
+def _from_method(owner: types.MethodType, name: str) -> Any:
+    """A method hands every other name on to what it wraps, which may be any object."""
+    if name in ("__func__", "__self__"):
+        return getattr(owner, name)
+    function = owner.__func__
+    return (
+        getattr(function, name)
+        if type(function) is types.FunctionType and name in _FUNCTION_PARTS
+        else MISSING
+    )
 
 
 def _cell(cell: types.CellType) -> Any:

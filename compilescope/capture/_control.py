@@ -6,8 +6,10 @@ run, when a stance forces eager, or when a builtin module's ``.compile()`` has n
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
+from compilescope.capture._inert import is_a, type_name
 from compilescope.capture._patches import Patch, Wrapper, patch
 from compilescope.capture._session import Session
 from compilescope.capture._stacks import Stacks
@@ -99,13 +101,14 @@ class Control:
         """What was asked to be compiled. Contexts also serve torch's ``disable``: those are no targets."""
         if type(context).__name__ not in ("OptimizeContext", "_NullDecorator"):
             return
-        owner = getattr(fn, "__self__", None)
-        code = getattr(getattr(fn, "__func__", fn), "__code__", None)
-        subject = owner if owner is not None else fn
-        kind = subject if isinstance(subject, type) else type(subject)
+        # Any other callable object would answer through its own __getattr__.
+        bound = type(fn) is types.MethodType
+        function = fn.__func__ if bound else fn
+        code = function.__code__ if type(function) is types.FunctionType else None
+        subject = fn.__self__ if bound else fn
         fields = {
-            "target": f"{kind.__module__}.{kind.__qualname__}",
-            "name": getattr(fn, "__qualname__", None) if code is not None else None,
+            "target": type_name(subject if is_a(subject, type) else type(subject)),
+            "name": function.__qualname__ if code is not None else None,
             "file": self._stacks.file_id(code.co_filename) if code is not None else None,
             "line": code.co_firstlineno if code is not None else None,
             "disabled": type(context).__name__ == "_NullDecorator",

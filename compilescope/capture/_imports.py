@@ -60,11 +60,12 @@ class _Waiting:
         """Shadow ``exec_module`` on this one loader object. A loader that forbids it is left alone."""
         try:
             exec_module = loader.exec_module
-            loader.exec_module = functools.partial(self._execute, exec_module)
+            loader.exec_module = functools.partial(self._execute, loader, exec_module)
         except AttributeError:
             pass
 
-    def _execute(self, exec_module: Callable[[Any], None], module: Any) -> None:
+    def _execute(self, loader: Any, exec_module: Callable[[Any], None], module: Any) -> None:
+        vars(loader).pop("exec_module", None)
         exec_module(module)
         if self in sys.meta_path:
             self.remove()

@@ -67,9 +67,24 @@ def item_of_dict(owner: dict[Any, Any], key: Any) -> Any:
         raise UnreadableError("a very large dict")
     kind = type(key)
     for held, value in dict.items(owner):
-        if type(held) is kind and held == key:
+        if type(held) is kind and (kind is not tuple or _is_plain_tuple(held)) and held == key:
             return value
     return MISSING
+
+
+def _is_plain_tuple(value: tuple[Any, ...]) -> bool:
+    """Tuples compare element by element: only builtin scalars may be asked."""
+    return all(v is None or is_one_of(type(v), bool, int, float, str) for v in value)
+
+
+def class_dict(kind: type) -> dict[str, Any]:
+    """A copy of what the class body made."""
+    return dict(_namespace(kind))
+
+
+def bases(kind: type) -> tuple[type, ...]:
+    """``__mro__``, past any metaclass' own."""
+    return tuple(_mro(kind))
 
 
 def type_name(kind: type) -> str:

@@ -97,15 +97,16 @@ def _value(node: ast.expr, scope: dict[str, Any], operands: dict[str, Any]) -> A
 
 
 def _comparison(node: ast.Compare, scope: dict[str, Any], operands: dict[str, Any]) -> bool:
-    values = [_value(v, scope, operands) for v in (node.left, *node.comparators)]
-    for op, left, right in zip(node.ops, values, values[1:], strict=False):
+    left = _value(node.left, scope, operands)
+    for op, comparator in zip(node.ops, node.comparators, strict=True):
+        right = _value(comparator, scope, operands)
         if type(op) not in _COMPARE:
             raise UnreadableError(type(op).__name__)
-        identity = isinstance(op, ast.Is | ast.IsNot)
-        if not identity and not (_plain(left) and _plain(right)):
+        if not isinstance(op, ast.Is | ast.IsNot) and not (_plain(left) and _plain(right)):
             raise UnreadableError("comparison of objects")  # their __eq__ is user code
         if not _COMPARE[type(op)](left, right):
             return False
+        left = right
     return True
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from compilescope.recording.writer import Writer
 
 MAX_FRAMES = 12
+CODE_ARGUMENT = "<string>"
 MAX_SOURCE_BYTES = 1_000_000
 
 _OURS = str(Path(__file__).resolve().parent.parent) + os.sep
@@ -53,7 +54,9 @@ class Stacks:
         return known
 
     def _classify(self, filename: str) -> bool:
-        if filename.startswith(("<frozen", "<eval_with_key", "<__array_function__", "<string>")):
+        if filename == CODE_ARGUMENT:  # also what dataclasses and namedtuples generate their methods as
+            return _code_argument() is not None
+        if filename.startswith(("<frozen", "<eval_with_key", "<__array_function__")):
             return False
         if filename.startswith((self._torch, _OURS)):
             return False
@@ -89,8 +92,18 @@ class Stacks:
             self._writer.record("source", {"m": {"path": filename}}, payload=text, payload_kind="source")
 
 
+def _code_argument() -> str | None:
+    """The CODE of ``python -c CODE``, if that is how this program was started."""
+    words = sys.orig_argv
+    if not sys.argv or sys.argv[0] != "-c" or "-c" not in words[:-1]:
+        return None
+    return words[words.index("-c") + 1]
+
+
 def _source_text(filename: str) -> str | None:
     """The file's text; cells of a notebook have theirs in linecache only."""
+    if filename == CODE_ARGUMENT:
+        return _code_argument()
     try:
         path = Path(filename)
         if path.is_file():

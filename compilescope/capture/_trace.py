@@ -8,6 +8,7 @@ the list is walked and the next handler would miss that record.
 from __future__ import annotations
 
 import logging
+import threading
 from typing import Any
 
 import msgspec
@@ -61,6 +62,7 @@ class TraceHandler(logging.Handler):
         self._session = session
         self._stacks = stacks
         self._phases = PhaseFold()
+        self._phases_lock = threading.Lock()
         self._file_ids: dict[int, int] = {}  # torch's interned file id -> the recording's
         self._started: set[tuple[Any, ...]] = set()
         self._rank: int | None = None
@@ -75,15 +77,19 @@ class TraceHandler(logging.Handler):
         return True
 
     def open_phases(self) -> dict[int, list[list[Any]]]:
-        return self._phases.open()
+        with self._phases_lock:
+            return self._phases.open()
 
     def flush_phases(self) -> None:
-        for thread in self._phases.threads():
-            self._write_rows(self._phases.flush(thread))
+        with self._phases_lock:
+            gathered = [self._phases.flush(thread) for thread in self._phases.threads()]
+        for rows in gathered:
+            self._write_rows(rows)
 
     def forked(self) -> None:
         """A forked child starts its own recording: what the parent had open is the parent's."""
         self._phases = PhaseFold()
+        self._phases_lock = threading.Lock()
         self._file_ids.clear()
         self._rank = None
 
@@ -153,7 +159,9 @@ class TraceHandler(logging.Handler):
 
     def _phase(self, record: logging.LogRecord, envelope: dict[str, Any]) -> None:
         event = msgspec.json.decode(record.payload)  # type: ignore[attr-defined]
-        self._write_rows(self._phases.feed(event, record.thread or 0))
+        with self._phases_lock:
+            rows = self._phases.feed(event, record.thread or 0)
+        self._write_rows(rows)
         self._compile_id("chromium_event", envelope)
 
     def _write_rows(self, fields: dict[str, Any] | None) -> None:
