@@ -124,5 +124,5 @@ def test_a_folder_that_cannot_be_made_costs_the_recording_only(
 def test_nothing_compiled_is_a_stated_diagnosis(tmp_path: Path) -> None:
     with compilescope.profile(tmp_path / "rec") as p:
         pass
-    assert [d.slug for d in p.report.diagnoses] == ["no-torch-compile-call"]
+    assert "no_torch_compile" in [d.slug for d in p.report.diagnoses]
     assert "torch.compile" in str(p)
