@@ -32,7 +32,7 @@ def recording_argument(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def newest(directory: Path) -> Path:
     """The recording that was started or changed last. Raises RecordingNotFound."""
-    found = [path for pattern in PATTERNS for path in directory.glob(pattern)]
+    found = [p for pattern in PATTERNS for p in directory.glob(pattern) if not _is_copy(p)]
     if not found:
         raise RecordingNotFound(
             "no recording in this folder (*.compilescope)",
@@ -41,6 +41,11 @@ def newest(directory: Path) -> Path:
     chosen = max(found, key=_changed_ns)
     say(f"reading the newest recording here, {chosen}")
     return chosen
+
+
+def _is_copy(path: Path) -> bool:
+    """A packed recording beside the folder it was made of."""
+    return path.suffix == ".zip" and path.with_suffix("").is_dir()
 
 
 def _changed_ns(path: Path) -> int:

@@ -45,9 +45,10 @@ def write(text: str, stream: TextIO | None = None) -> None:
 
 
 def say(message: str) -> None:
-    """One message of ours on stderr; silent where stderr is closed."""
+    """One message of ours on stderr; silent where stderr is closed. Names in it may hold anything."""
+    shown = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in message)
     try:
-        write(f"compilescope: {message}\n", sys.stderr)
+        write(f"compilescope: {shown}\n", sys.stderr)
     except (OSError, ValueError, AttributeError, ReaderGoneError):
         pass
 

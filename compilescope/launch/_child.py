@@ -112,6 +112,7 @@ def _give_up(problem: Exception) -> None:
     """Say it once for this process and all that it will start."""
     os.environ.pop(RECORDING, None)
     first_line = f"{type(problem).__name__}: {problem}".splitlines()[0]
+    first_line = "".join(c if c.isprintable() else "?" for c in first_line)
     try:
         sys.stderr.write(f"compilescope: this process is not recorded: {first_line}\n")
         sys.stderr.flush()

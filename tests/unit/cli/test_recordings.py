@@ -32,6 +32,12 @@ def test_packed_recordings_count(tmp_path):
     assert newest(tmp_path).name == "b.compilescope.zip"
 
 
+def test_packed_copy_does_not_hide_its_folder(tmp_path):
+    make(tmp_path / "a.compilescope", 100)
+    (tmp_path / "a.compilescope.zip").write_bytes(b"")
+    assert newest(tmp_path).name == "a.compilescope"
+
+
 def test_dangling_link_is_not_newer_than_a_recording(tmp_path):
     (tmp_path / "x.compilescope").symlink_to("gone")
     make(tmp_path / "a.compilescope", 100)

@@ -79,6 +79,11 @@ def test_talk_goes_to_stderr(capsys):
     assert capsys.readouterr() == ("", "compilescope: hello\n")
 
 
+def test_names_in_messages_cannot_drive_the_terminal(capsys):
+    say("\x1b[2J\x9b1m\u202e.py\udcff exists\n  hint")
+    assert capsys.readouterr().err == "compilescope: \\x1b[2J\\x9b1m\\u202e.py\\udcff exists\n  hint\n"
+
+
 @pytest.mark.parametrize("closed", [True, False])
 def test_nobody_to_talk_to(monkeypatch, closed):
     gone = io.StringIO()
