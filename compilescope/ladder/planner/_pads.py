@@ -1,0 +1,102 @@
+"""The best pads, exactly, for every number of them and every top rung.
+
+Sizes up to a rung and above the rung below it are padded to it. With the rungs in ascending order, W[j] the
+calls of all sizes up to rung j, c[j] the cost of a call at rung j and p[j] its price:
+
+    best[k][j] = p[j] + min over i < j of  best[k - 1][i] + (W[j] - W[i]) * c[j]
+
+Index 0 stands for "no rung below". The minimum is over lines in c[j] whose slopes -W[i] come in falling
+order, hence a convex hull that is only ever changed at its end, and asked by bisection. That holds
+whatever c is: a curve that falls again at multiples of a tile needs no special case. A ladder in which a
+lower rung costs more than a higher one is never better than the same without it, so that "the smallest rung
+that holds a size" and "the cheapest rung that holds a size" have the same optimum.
+
+A limit on padding forbids lines at the other end too; then every i is tried (``dense``).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def best_pads(
+    calls: Floats, cost: Floats, price: Floats, most: int, lowest: NDArray[np.intp] | None
+) -> Floats:
+    """``best[k][j]`` as above, shape (most + 1, rungs + 1); infinite where there is no such ladder.
+
+    Arrays have index 0 for "no rung" (0 calls). ``lowest[j]`` is the first i that rung j may follow,
+    None where each may.
+    """
+    best = np.full((most + 1, len(calls)), inf)
+    best[0, 0] = 0.0
+    layer = _hull_layer if lowest is None else _dense_layer
+    for k in range(1, most + 1):
+        best[k] = layer(best[k - 1], calls, cost, price, lowest)
+    return best
+
+
+def trace_pads(
+    best: Floats,
+    calls: Floats,
+    cost: Floats,
+    price: Floats,
+    lowest: NDArray[np.intp] | None,
+    k: int,
+    top: int,
+) -> list[int]:
+    """The rungs (indices, ascending) of the ladder behind ``best[k][top]``."""
+    rungs = []
+    while top > 0:
+        rungs.append(top)
+        first = 0 if lowest is None else int(lowest[top])
+        below = best[k - 1, first:top] + (calls[top] - calls[first:top]) * cost[top]
+        k, top = k - 1, first + int(np.argmin(below))
+    return rungs[::-1]
+
+
+def _hull_layer(previous: Floats, calls: Floats, cost: Floats, price: Floats, _lowest: object) -> list[float]:
+    before, total, costs, prices = (array.tolist() for array in (previous, calls, cost, price))
+    result = [inf]
+    slopes: list[float] = []  # calls below each line of the hull, rising
+    starts: list[float] = []  # what each line costs at c = 0
+    bends: list[float] = []  # where each line gives way to the next
+    for j in range(1, len(before)):
+        start, slope = before[j - 1], total[j - 1]
+        while start < inf:
+            if not slopes:
+                slopes.append(slope), starts.append(start)
+                break
+            gain = slope - slopes[-1]
+            if gain <= 0 and start >= starts[-1]:
+                break
+            if gain > 0:
+                bend = (start - starts[-1]) / gain
+                if not bends or bend > bends[-1]:
+                    bends.append(bend), slopes.append(slope), starts.append(start)
+                    break
+            slopes.pop(), starts.pop()
+            if bends:
+                bends.pop()
+        if not slopes:
+            result.append(inf)
+            continue
+        line, each = bisect_left(bends, costs[j]), costs[j]
+        result.append(starts[line] + (total[j] - slopes[line]) * each + prices[j])
+    return result
+
+
+def _dense_layer(
+    previous: Floats, calls: Floats, cost: Floats, price: Floats, lowest: NDArray[np.intp]
+) -> list[float]:
+    result = [inf]
+    for j in range(1, len(previous)):
+        first = lowest[j]
+        below = previous[first:j] + (calls[j] - calls[first:j]) * cost[j]
+        result.append(float(below.min()) + price[j] if first < j else inf)
+    return result

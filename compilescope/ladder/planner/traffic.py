@@ -1,0 +1,152 @@
+"""Traffic: the sizes calls came with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compilescope.ladder.planner.errors import TrafficError
+
+LARGEST_SIZE = 2**31 - 1
+MOST_CALLS = 2**53  # beyond it a float no longer counts exactly
+_SEED = 0
+_MOST_TO_DRAW = 10**9  # what numpy draws without replacement from
+
+Sizes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Traffic:
+    """Sizes per symbol, joint for several symbols: row i is ``counts[i]`` calls with ``sizes[i]``.
+
+    ``sizes`` has shape (rows, symbols), in order of time where ``ordered``; else only how often each came is
+    known. ``unseen`` counts calls whose sizes nobody saw, None where even their number is unknown.
+    Raises TrafficError for sizes below 1 or above 2**31 - 1, counts below 1, and no calls at all.
+    """
+
+    names: tuple[str, ...]
+    sizes: Sizes
+    counts: Sizes
+    ordered: bool = True
+    label: str = "traffic"
+    note: str = ""
+    unseen: int | None = 0
+
+    @classmethod
+    def of(
+        cls,
+        sizes: Iterable[Any],
+        *,
+        names: Sequence[str] | None = None,
+        counts: Iterable[int] | None = None,
+        ordered: bool = True,
+        label: str = "traffic",
+        note: str = "",
+        unseen: int | None = 0,
+    ) -> Traffic:
+        """From whole numbers, or equally long rows of them; ``counts`` says how often each row came."""
+        rows = _whole(sizes, "sizes")
+        if rows.ndim == 1:
+            rows = rows[:, None]
+        times = np.ones(len(rows), np.int64) if counts is None else _whole(counts, "counts")
+        named = tuple(names) if names is not None else default_names(rows.shape[1])
+        return cls(named, rows, times, ordered, label, note, unseen)
+
+    def __post_init__(self) -> None:
+        rows, symbols = self.sizes.shape if self.sizes.ndim == 2 else (0, 0)
+        if not rows or not symbols:
+            raise TrafficError("there are no sizes", hint="a ladder is planned from the sizes of calls")
+        if len(self.names) != symbols or len(set(self.names)) != symbols:
+            raise TrafficError(f"{symbols} symbols need as many different names, not {list(self.names)}")
+        if self.counts.shape != (rows,):
+            raise TrafficError(f"{rows} rows of sizes need as many counts, not {self.counts.size}")
+        if self.sizes.min() < 1 or self.sizes.max() > LARGEST_SIZE:
+            raise TrafficError(f"a size must lie in 1..{LARGEST_SIZE}, not {_first_outside(self.sizes)}")
+        if self.counts.min() < 1 or self.counts.sum(dtype=float) > MOST_CALLS:
+            raise TrafficError(f"counts must be at least 1 and at most {MOST_CALLS} together")
+        self.sizes.setflags(write=False)
+        self.counts.setflags(write=False)
+
+    @property
+    def calls(self) -> int:
+        """Calls whose sizes were seen."""
+        return int(self.counts.sum())
+
+    @property
+    def unseen_share(self) -> float | None:
+        return None if self.unseen is None else self.unseen / (self.calls + self.unseen)
+
+    def column(self, name: str) -> Sizes:
+        """The sizes of one symbol, one per row."""
+        return self.sizes[:, self.names.index(name)]
+
+    def only(self, names: Sequence[str]) -> Traffic:
+        """The same calls, fewer symbols. Raises TrafficError for a name that is not there."""
+        missing = [name for name in names if name not in self.names]
+        if missing:
+            raise TrafficError(
+                f"no symbol {missing[0]!r} in {self.label}", hint=f"there are: {', '.join(self.names)}"
+            )
+        kept = [self.names.index(name) for name in names]
+        sizes = self.sizes[:, kept].copy()
+        return Traffic(tuple(names), sizes, self.counts, self.ordered, self.label, self.note, self.unseen)
+
+    def distinct(self) -> tuple[Sizes, Sizes]:
+        """The distinct rows in ascending order, shape (distinct, symbols), and how often each came."""
+        rows, where = np.unique(self.sizes, axis=0, return_inverse=True)
+        counts = np.zeros(len(rows), np.int64)
+        np.add.at(counts, where.ravel(), self.counts)
+        return rows, counts
+
+    def halves(self) -> tuple[Traffic, Traffic]:
+        """The earlier and the later half of the calls; where the order is unknown, two random halves.
+
+        Raises TrafficError for fewer than two calls.
+        """
+        if self.calls < 2:
+            raise TrafficError("one call cannot be split in halves", hint="give more traffic")
+        early = _earlier_half(self.counts) if self.ordered else _random_half(self.counts)
+        return self._with_counts(early), self._with_counts(self.counts - early)
+
+    def _with_counts(self, counts: Sizes) -> Traffic:
+        kept = counts > 0
+        return Traffic(
+            self.names, self.sizes[kept], counts[kept], self.ordered, self.label, self.note, self.unseen
+        )
+
+
+def default_names(symbols: int) -> tuple[str, ...]:
+    return ("size",) if symbols == 1 else tuple(f"size{number}" for number in range(symbols))
+
+
+def _whole(values: Iterable[Any], what: str) -> Sizes:
+    if not isinstance(values, np.ndarray):
+        values = list(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise TrafficError(f"{what} must be numbers, or rows of equal length") from None
+    if array.size and array.dtype.kind not in "iu":
+        raise TrafficError(f"{what} must be whole numbers in 64 bits, not {array.dtype}")
+    return array.astype(np.int64, copy=True)
+
+
+def _first_outside(sizes: Sizes) -> int:
+    return int(sizes[(sizes < 1) | (sizes > LARGEST_SIZE)][0])
+
+
+def _earlier_half(counts: Sizes) -> Sizes:
+    before = np.cumsum(counts) - counts
+    return np.clip(counts.sum() // 2 - before, 0, counts)
+
+
+def _random_half(counts: Sizes) -> Sizes:
+    draw = np.random.default_rng(_SEED)
+    total = int(counts.sum())
+    if total < _MOST_TO_DRAW:
+        return draw.multivariate_hypergeometric(counts, total // 2, method="marginals")
+    return draw.binomial(counts, 0.5)
