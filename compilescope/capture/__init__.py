@@ -49,8 +49,6 @@ def snapshot() -> None:
 
 def probe() -> dict[str, str]:
     """Which hooks this torch has, without recording anything: name -> "ok" or "missing: why"."""
-    import torch._dynamo  # noqa: F401  the hooks live there
-
     return Capture(Path(os.devnull), lambda _: None).probe()
 
 

@@ -89,13 +89,19 @@ class Capture:
         self.session.safely(self._write_hooks)
 
     def _write_hooks(self) -> None:
+        if not self.session.active:
+            return
         facts = {"hooks": self.hooks, "config": dynamo_config(), "stance": current_stance()}
         self.writer.record("process", {"m": facts})
 
     def probe(self) -> dict[str, str]:
         """Install everything, look at what went in, take it off."""
+        import torch._dynamo
+        import torch._inductor.output_code  # noqa: F401
+
         self.session.active = False
         self._install_dynamo()
+        self._install_inductor()
         self.detach()
         return dict(self.hooks)
 

@@ -26,6 +26,7 @@ RELATIONAL = frozenset(
 )
 _OBJECT_ID = re.compile(r"___check_obj_id\(.*, (\d+)\)")
 _ATTRIBUTE = re.compile(r"(.+)\.\w+", re.DOTALL)
+_SINGLETONS = {id(value): str(value) for value in (None, True, False)}
 WHOLE_FRAME = frozenset({None, "", "L", "G"})
 
 
@@ -118,13 +119,17 @@ class Recheck:
         self.failed.append({k: v for k, v in found.items() if v is not None})
 
     def _expected(self, kind: str, source: str | None, code: list[str]) -> str | None:
-        """An identity guard on an enum member says only an id; its class knows which member that was."""
+        """An identity guard says only an id: of None, True or False, or of a member its enum class knows."""
         if kind != "ID_MATCH" or not source:
             return None
         member_type = type(read(source, self._locals, self._globals))
-        found = _OBJECT_ID.search(code[0]) if code and derives(member_type, enum.Enum) else None
-        members = type_attribute(member_type, "_member_map_")
-        if found is None or not is_a(members, dict):
+        found = _OBJECT_ID.search(code[0]) if code else None
+        if found is None:
+            return None
+        if int(found[1]) in _SINGLETONS:
+            return _SINGLETONS[int(found[1])]
+        members = type_attribute(member_type, "_member_map_") if derives(member_type, enum.Enum) else None
+        if not is_a(members, dict):
             return None
         return next((told(m)["v"] for m in dict.values(members) if id(m) == int(found[1])), None)
 
