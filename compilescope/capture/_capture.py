@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from compilescope.capture._buckets import Buckets
 from compilescope.capture._control import Control
 from compilescope.capture._conversions import Conversions
 from compilescope.capture._eager_calls import EagerCalls
@@ -55,7 +56,8 @@ class Capture:
         self.guard_failures = GuardFailures(self.session, self.entries)
         self.control = Control(self.session, stacks, self.trace)
         self.fx_graphs = FxGraphs(self.session)
-        self.ticks = Ticks(self.session, self.graphs, self.fx_graphs, self.eager, self.trace)
+        self.buckets = Buckets(self.session)
+        self.ticks = Ticks(self.session, self.graphs, self.fx_graphs, self.buckets, self.eager, self.trace)
         self.late = Late(self.session, stacks, self.graphs, self.entries)
         self._warnings = WarningHandler(self.session)
         self._patches: list[Patch] = []
@@ -67,6 +69,7 @@ class Capture:
     def attach(self) -> None:
         self._install("trace", lambda: install_trace(self.trace))
         self._install("warnings", lambda: install_warnings(self._warnings))
+        self._install("buckets", self.buckets.install)
         if os.environ.get("COMPILESCOPE_ROOT_PID", str(os.getpid())) == str(os.getpid()):
             # The program itself gets a recording even if nothing compiles in it; its idle children do not.
             self.session.safely(self.writer.record, "attached", {})
@@ -168,6 +171,7 @@ class Capture:
         self._patches.clear()
         self.session.safely(self.eager.remove)
         self.session.safely(self.late.remove)
+        self.session.safely(self.buckets.remove)
         _living.discard(self)
         uninstall_warnings(self._warnings)
         uninstall_trace(self.trace)

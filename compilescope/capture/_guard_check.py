@@ -128,7 +128,8 @@ class Recheck:
             return None
         if int(found[1]) in _SINGLETONS:
             return _SINGLETONS[int(found[1])]
-        members = type_attribute(member_type, "_member_map_") if derives(member_type, enum.Enum) else None
+        members: Any = type_attribute(member_type, "_member_map_")
+        members = members if derives(member_type, enum.Enum) else None
         if not is_a(members, dict):
             return None
         return next((told(m)["v"] for m in dict.values(members) if id(m) == int(found[1])), None)

@@ -10,6 +10,7 @@ import _thread
 import time
 from typing import Any
 
+from compilescope.capture._buckets import Buckets
 from compilescope.capture._eager_calls import EagerCalls
 from compilescope.capture._fx_graphs import FxGraphs
 from compilescope.capture._graphs import Graphs
@@ -30,12 +31,14 @@ class Ticks:
         session: Session,
         graphs: Graphs,
         fx_graphs: FxGraphs,
+        buckets: Buckets,
         eager: EagerCalls,
         trace: TraceHandler,
     ) -> None:
         self._session = session
         self._graphs = graphs
         self._fx_graphs = fx_graphs
+        self._buckets = buckets
         self._eager = eager
         self._trace = trace
         self._lock = _thread.allocate_lock()
@@ -67,6 +70,7 @@ class Ticks:
     def snapshot(self) -> None:
         """Write the counts of every graph and refused code object that ran since the last snapshot."""
         with self._lock:
+            self._write_dispatches()
             graphs = [c for c in list(self._graphs.counters) if self._changed(c.serial, c.calls())]
             for counter in graphs:
                 if counter.serial < self._inherited and counter.serial not in self._described:
@@ -82,6 +86,11 @@ class Ticks:
                 rows = [counter.row() for counter in graphs]
                 self._last_bytes = 60 * len(rows) + 16 * sum(len(row[2] or ()) for row in rows)
                 self._session.writer.record("runs", {"g": rows, "e": eager, "i": backward})
+
+    def _write_dispatches(self) -> None:
+        rows = [[*key, count] for key, count in self._buckets.counts() if self._changed(("d", key), count)]
+        if rows:
+            self._session.writer.record("dispatch", {"rows": rows})
 
     def _inductor_rows(self) -> list[list[int]]:
         changed = [g for g in list(self._fx_graphs.counters) if self._changed(("i", g.serial), g.cell[0])]
