@@ -16,10 +16,16 @@ __all__ = ["CodeSource", "Document", "Explorer", "Opened", "ReportSource", "expl
 
 
 def explore(source: ReportSource, *, follow: bool = False) -> None:
-    """Takes the terminal until the user quits. ``follow`` keeps up with a recording that grows."""
+    """Takes the terminal until the user quits. ``follow`` keeps up with a recording that grows.
+
+    Raises what ``source.load`` raised, unless it follows: then it waits for something that can be read.
+    """
     from compilescope.views.tui._app import Explorer
 
-    Explorer(source, follow=follow).run()
+    app = Explorer(source, follow=follow)
+    app.run()
+    if app.problem is not None:
+        raise app.problem
 
 
 def __getattr__(name: str) -> object:

@@ -48,6 +48,7 @@ class Explorer(App[None]):
         super().__init__()
         self.opened: Opened | None = None
         self.waiting = f"Reading {source.name} ..."
+        self.problem: Exception | None = None
         self.fresh: Mapping[str, frozenset[Hashable]] = {}
         self._follow = follow
         self._clock = clock
@@ -81,6 +82,9 @@ class Explorer(App[None]):
 
     @on(ReadFailed)
     def _failed(self, event: ReadFailed) -> None:
+        if self.report is None and not self._follow:
+            self.problem = event.problem
+            self.exit()
         self._trouble = event.text
         self.waiting = event.text + ("\n\nWaiting for it." if self._follow else "")
         self._update()

@@ -95,7 +95,7 @@ _ENTRIES: Table[Entry] = Table(
 class CodeScreen(PageScreen):
     """Texts are read in workers, and only the one that is looked at."""
 
-    KEYS: ClassVar[tuple[Key, ...]] = PAGE
+    KEYS: ClassVar[tuple[Key, ...]] = (*Grid.KEYS[:1], *PAGE)
 
     def __init__(self, page: Page) -> None:
         super().__init__(page)

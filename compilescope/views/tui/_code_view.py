@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from rich.segment import Segment
+from rich.style import Style
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -77,24 +78,21 @@ class CodeView(ScrollView, can_focus=True):
         if index >= len(self.lines):
             return Strip.blank(self.size.width, self.rich_style)
         number = index + 1
-        base = self.rich_style
+        over = Style.null()
         if number == self.marked:
-            base += self.get_component_rich_style("code--marked", partial=True)
+            over += self.get_component_rich_style("code--marked", partial=True)
         if number == self.match:
-            base += self.get_component_rich_style("code--match", partial=True)
+            over += self.get_component_rich_style("code--match", partial=True)
         mark = ">" if number == self.marked else "/" if number == self.match else " "
-        gutter_style = base + self.get_component_rich_style("code--gutter", partial=True)
-        gutter = Strip([Segment(f"{mark}{number:>{self._gutter - 3}}  ", gutter_style)])
+        gutter = Strip([Segment(f"{mark}{number:>{self._gutter - 3}}  ", self._style("gutter") + over)])
         parts = colored(self._language, clipped(self.lines[index]))
-        text = Strip([Segment(part, base + self._style(kind)) for kind, part in parts])
+        text = Strip([Segment(part, self._style(kind) + over) for kind, part in parts])
         room = max(self.size.width - gutter.cell_length, 0)
-        text = text.crop(round(left), round(left) + room).adjust_cell_length(room, base)
+        text = text.crop(round(left), round(left) + room).adjust_cell_length(room, self.rich_style + over)
         return Strip.join([gutter, text])
 
-    def _style(self, kind: str) -> Any:
-        from rich.style import Style
-
-        return self.get_component_rich_style(f"code--{kind}", partial=True) if kind else Style.null()
+    def _style(self, kind: str) -> Style:
+        return self.get_component_rich_style(f"code--{kind}") if kind else self.rich_style
 
 
 def clipped(line: str) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from compilescope.views.tui._keys import Key
     from compilescope.views.tui._pages import Page
 
-LABEL = "$text-muted"
+LABEL = "$foreground 60%"
 STRONG = "bold"
 CODE = "$text-accent"
 Context = Sequence[tuple[int, str]]  # (line number, text) around the line that a card is about

@@ -26,11 +26,12 @@ class ReportRead(Message):
 
 
 class ReadFailed(Message):
-    """Nothing could be read (yet). ``text`` is one plain sentence."""
+    """Nothing could be read (yet). ``text`` is one plain sentence about ``problem``."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, problem: Exception) -> None:
         super().__init__()
         self.text = text
+        self.problem = problem
 
 
 class Follower(threading.Thread):
@@ -73,17 +74,17 @@ class Follower(threading.Thread):
             self._post(ReportRead(self._source.load()))
             self._seen, self._told = stamp, ""
         except CompileScopeError as problem:
-            self._fail(problem.message)
+            self._fail(problem.message, problem)
         except OSError as problem:
-            self._fail(f"{self._source.name} cannot be read: {problem.strerror or problem}")
+            self._fail(f"{self._source.name} cannot be read: {problem.strerror or problem}", problem)
         except Exception as problem:  # a view may not die of a recording that is half written
-            self._fail(f"{self._source.name} cannot be read: {type(problem).__name__}: {problem}")
+            self._fail(f"{self._source.name} cannot be read: {type(problem).__name__}: {problem}", problem)
 
-    def _fail(self, text: str) -> None:
+    def _fail(self, text: str, problem: Exception) -> None:
         self._seen = None
         if text != self._told:
             self._told = text
-            self._post(ReadFailed(text))
+            self._post(ReadFailed(text, problem))
 
 
 def state(report: Report, now_s: float, started_s: float | None) -> str:

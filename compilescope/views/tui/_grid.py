@@ -9,6 +9,7 @@ from collections.abc import Collection, Hashable
 from typing import Any, ClassVar
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.geometry import Size
 from textual.message import Message
@@ -119,17 +120,18 @@ class Grid(ScrollView, can_focus=True):
 
     def _row(self, index: int) -> Strip:
         row = self.rows.seen[index]
-        base = self.rich_style
-        if self.fresh and self.rows.table.key(row) in self.fresh:
-            base += self.get_component_rich_style("grid--fresh", partial=True)
         at_cursor = index == self.cursor
+        over = Style.null()
+        if self.fresh and self.rows.table.key(row) in self.fresh:
+            over += self.get_component_rich_style("grid--fresh", partial=True)
         if at_cursor:
-            base += self.get_component_rich_style("grid--cursor", partial=True)
+            over += self.get_component_rich_style("grid--cursor", partial=True)
+        base = self.rich_style + over
         segments = [Segment(self._mark(row, at_cursor), base)]
         for width, column, _ in self._widths:
             text = fit(visible(column.cell(row)), width, cut=column.cut, right=column.right)
             tone = column.tone(row) if column.tone and not at_cursor else ""
-            style = base + self.get_component_rich_style(f"grid--{tone}", partial=True) if tone else base
+            style = self.get_component_rich_style(f"grid--{tone}") + over if tone else base
             segments.append(Segment(text + " ", style))
         return self._strip(segments)
 

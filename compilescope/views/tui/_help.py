@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from compilescope.views.tui._draw import LABEL
 from compilescope.views.tui._keys import Key
 from compilescope.views.tui._table import Column
 
@@ -46,10 +47,10 @@ def help_text(
     lines = [Content.styled(question, "bold")]
     told = [column for column in columns if column.about]
     if told:
-        lines += [Content(""), Content.styled("columns", "$text-muted")]
+        lines += [Content(""), Content.styled("columns", LABEL)]
         lines += [_line(column.name, column.about) for column in told]
     for name, keys in groups:
-        lines += [Content(""), Content.styled(f"keys {name}", "$text-muted")]
+        lines += [Content(""), Content.styled(f"keys {name}", LABEL)]
         lines += [_line(key.shown, key.help) for key in keys]
     return Content("\n").join(lines)
 

@@ -176,10 +176,12 @@ class TableScreen(PageScreen):
 
     @on(Grid.Moved)
     def _moved(self) -> None:
-        self._card = self.subject()
+        self.update_status()
+        before, self._card = self._card, self.subject()
+        if self._card == before:
+            return
         self.query_one(Detail).draw(self._card)
         self.query_one(Detail).scroll_home(animate=False)
-        self.update_status()
         if self._timer is not None:
             self._timer.stop()
         self._timer = self.set_timer(_CONTEXT_DELAY_S, self._read)

@@ -1,0 +1,104 @@
+"""Texts of a recording for the terminal explorer, read only when looked at."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from compilescope.recording import ProcessRecording, Recording
+    from compilescope.views.tui import Document
+
+# What a text is called, and how it is colored: record kinds and names of artifacts, all torch's own.
+_TITLES = {
+    "dynamo_output_graph": ("Dynamo graph", "python"),
+    "aot_joint_graph": ("joint graph", "python"),
+    "aot_forward_graph": ("forward graph", "python"),
+    "aot_backward_graph": ("backward graph", "python"),
+    "aot_inference_graph": ("inference graph", "python"),
+    "inductor_post_grad_graph": ("Inductor graph, after its passes", "python"),
+    "inductor_output_code": ("Inductor code", "python"),
+    "dynamo_cpp_guards_str": ("guards", "text"),
+    "dynamo_graph_break_reason": ("graph break as torch tells it", "text"),
+    "recompile_reasons": ("recompile reasons as torch tells them", "text"),
+}
+
+
+class RecordedCode:
+    """A ``CodeSource``. The first question about a process reads its records once, for where texts are."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._processes = recording.processes
+        self._index = lru_cache(maxsize=8)(_Texts)
+        self._read = lru_cache(maxsize=64)(_read)
+
+    def source(self, file: str, process: str | None) -> str | None:
+        for owner in self._of(process):
+            texts = self._index(owner)
+            path = texts.path(file)
+            if path is not None:
+                return self._read(owner, texts.sources[path])
+        return None
+
+    def documents(self, compile_id: str, process: str | None) -> list[Document]:
+        from compilescope.views.tui import Document
+
+        plain_id = (
+            compile_id.split("/", 1)[-1] if compile_id.startswith("!") else compile_id
+        )  # compiled autograd
+        found = [
+            (owner, text) for owner in self._of(process) for text in self._index(owner).of_compile[plain_id]
+        ]
+        return [
+            Document(title, language, partial(self._read, owner, ref))
+            for owner, (title, language, ref) in found
+        ]
+
+    def locate(self, file: str, process: str | None) -> Path | None:
+        candidates = [Path(file)]
+        for owner in self._of(process):
+            recorded = self._index(owner).path(file)
+            candidates += [Path(recorded)] if recorded else []
+            candidates.append(Path(str(owner.head.get("cwd") or "")) / file)
+        return next((path for path in candidates if "\0" not in str(path) and path.is_file()), None)
+
+    def _of(self, process: str | None) -> list[ProcessRecording]:
+        named = [owner for owner in self._processes if owner.id == process]
+        return named or self._processes
+
+
+def _read(owner: ProcessRecording, ref: object) -> str | None:
+    return owner.text(ref)
+
+
+class _Texts:
+    """Where the texts of one process are."""
+
+    def __init__(self, owner: ProcessRecording) -> None:
+        self.sources: dict[str, Any] = {}
+        self.of_compile: dict[str, list[tuple[str, str, Any]]] = defaultdict(list)
+        self._cwd = str(owner.head.get("cwd") or "")
+        for record in owner.records(("source", "artifact", *_TITLES)):
+            if record.p is None:
+                continue
+            if record.k == "source":
+                self.sources[str(record.m.get("path"))] = record.p
+                continue
+            name = str(record.m.get("name")) if record.k == "artifact" else record.k
+            if name in _TITLES and record.c is not None:
+                title, language = _TITLES[name]
+                frame, recompile, attempt, epoch = (*record.c, None, None, None, None)[:4]
+                again = f", attempt {attempt + 1}" if attempt else ""
+                reset = f", after reset {epoch}" if epoch else ""
+                self.of_compile[f"{frame}/{recompile}"].append((title + again + reset, language, record.p))
+
+    def path(self, file: str) -> str | None:
+        """The recorded path that a report shows as ``file``: relative to the run, or cut on the left."""
+        candidates = (file, str(Path(self._cwd) / file))
+        exact = next((path for path in candidates if path in self.sources), None)
+        if exact is not None:
+            return exact
+        ends = [path for path in self.sources if path.endswith("/" + file)]
+        return ends[0] if len(ends) == 1 else None

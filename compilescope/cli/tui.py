@@ -1,0 +1,21 @@
+"""``compilescope tui``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from compilescope.cli._explore import explore_or_print
+from compilescope.cli._recordings import recording_argument
+
+
+@click.command()
+@recording_argument
+def command(recording: Path) -> None:
+    """Walk through a recording in the terminal.
+
+    RECORDING is the newest one of the working directory when left out. Keys 1-9 change the screen, `?` lists
+    all keys, `q` quits. Where the output is not a terminal, this prints the summary instead.
+    """
+    explore_or_print(recording, follow=False)
