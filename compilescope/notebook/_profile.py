@@ -65,7 +65,11 @@ class profile:  # noqa: N801  used like contextlib's and torch's own profile
 
         capture.detach()
         raised = [f"the block raised {kind.__name__}"] if kind is not None else []
-        ended = {"ended_ns": time.time_ns(), "git": self._git.answer(), "notes": self._facts["notes"] + raised}
+        ended = {
+            "ended_ns": time.time_ns(),
+            "git": self._git.answer(),
+            "notes": self._facts["notes"] + raised,
+        }
         self._note(self._facts | ended)
 
     def __call__(self, function: Callable[P, T]) -> Callable[P, T]:

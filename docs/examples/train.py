@@ -4,8 +4,8 @@ It runs and learns. torch.compile helps far less than it could, and nothing says
 """
 
 import torch
-from torch import nn
 import torch.nn.functional as F
+from torch import nn
 
 VOCAB, WIDTH = 512, 64
 
