@@ -11,10 +11,13 @@ from compilescope.analysis.change import Change, value_type_of
 from compilescope.analysis.index import FrameGroup, Index
 from compilescope.model import Compile, CompileId, GuardFailure
 
+# Torch's words for these name no source: what was checked again says the same better.
+_VAGUE = frozenset(("other", "constraint"))
+
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """``named`` is the source torch's message puts first. ``refused``: the recompile limit forbade it."""
+    """``named`` is the subject torch's message puts first. ``refused``: the recompile limit forbade it."""
 
     compile: Compile
     frame: FrameGroup
@@ -52,12 +55,14 @@ class Attempts:
         changes: list[Change] = []
         for guard in failure.guards if failure else ():
             changes += guard_changes.from_guard(guard, failure, modules) if failure else []
-        sources = {change.source for change in changes}
-        if not any(change.source in sources for change in named):
+        subjects = {change.subject for change in changes}
+        is_told = any(change.subject in subjects for change in named)
+        is_vague = bool(changes) and all(change.kind in _VAGUE for change in named)
+        if not is_told and not is_vague:
             changes = [*named, *changes]
         changes = [self._settled(change, frame) for change in _distinct(changes)]
         return Attempt(
-            compiled, frame, tuple(changes), named[0].source if named else None, refused=compiled.refused
+            compiled, frame, tuple(changes), named[0].subject if named else None, refused=compiled.refused
         )
 
     def _settled(self, change: Change, frame: FrameGroup) -> Change:

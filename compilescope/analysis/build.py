@@ -61,6 +61,7 @@ def report_of(run: Run) -> Report:
             failures=rows["failures"],
             diagnoses=why,
             last_compile_s=_last_compile_s(run),
+            unfinished=_unfinished(indexes),
         ),
         worst=worst(rows["limits"], rows["breaks"], rows["failures"], rows["recompiles"]),
         graph_breaks=rows["breaks"],
@@ -100,6 +101,16 @@ def _last_compile_s(run: Run) -> float | None:
     if not isinstance(start, int):
         start = min((p.start_ns for p in run.processes if p.start_ns), default=None)
     return round((end - start) * 1e-9, 6) if end is not None and start is not None else None
+
+
+def _unfinished(indexes: Sequence[Index]) -> str | None:
+    for index in indexes:
+        for frame in index.frames.values():
+            cut = any(c.started and c.has_code is None for c in frame.compiles)
+            if cut and not index.process.complete and index.process.kind == "recording":
+                place = index.blamed(frame)
+                return f"{place.function}() ({index.paths.at(place.file, place.line)})"
+    return None
 
 
 def _unknown(processes: Sequence[Process]) -> dict[str, int]:

@@ -27,6 +27,14 @@ class Change:
     from_tensor: bool = False
 
     @property
+    def subject(self) -> str:
+        """The guarded thing itself: ``s`` of ``len(s)``, which torch may name either way."""
+        for prefix in ("len(", "keys of ", "members of "):
+            if self.source.startswith(prefix):
+                return self.source[len(prefix) :].removesuffix(")" if prefix == "len(" else "")
+        return self.source
+
+    @property
     def key(self) -> tuple[str, str]:
         return self.source, self.kind
 

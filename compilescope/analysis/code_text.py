@@ -77,7 +77,9 @@ def literal(node: ast.expr) -> Any:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return ast.unparse(node).removeprefix("torch.")[:80]
-    return value if isinstance(value, int | float | str | bool | None) else ast.unparse(node)[:80]
+    if isinstance(value, str):
+        return value[:80]
+    return value if isinstance(value, int | float | bool | None) else ast.unparse(node)[:80]
 
 
 def _parses(text: str) -> ast.expr | None:
@@ -95,6 +97,8 @@ def _read(text: str) -> tuple[str, str | None, Any]:
         return _read_unparsed(text)
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
         return _negated(tree.operand)
+    if isinstance(tree, ast.BoolOp) and "__math_isnan(" in text:
+        return "==", text[text.index("__math_isnan(") + len("__math_isnan(") :].split(")", 1)[0], "nan"
     if isinstance(tree, ast.Call):
         return _call(tree)
     if isinstance(tree, ast.Compare) and len(tree.ops) == 1:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from compilescope.analysis.caches import cache_totals, served_from_cache
+from compilescope.analysis.failures import failed
 from compilescope.analysis.index import Index
 from compilescope.analysis.report import Diagnosis, Skip
 
@@ -18,7 +19,7 @@ def diagnoses(indexes: Sequence[Index], skips: Sequence[Skip]) -> list[Diagnosis
     """Empty when something was compiled and no cache served it."""
     processes = [index.process for index in indexes]
     found = []
-    if not any(c.compiled for p in processes for c in p.compiles.values()):
+    if not any(p.graphs for p in processes):
         found = _nothing_compiled(indexes, skips)
     cached = served_from_cache(cache_totals(processes))
     if cached:
@@ -34,9 +35,9 @@ def _nothing_compiled(indexes: Sequence[Index], skips: Sequence[Skip]) -> list[D
     if not indexes:
         text = "Nothing was compiled: the program did not import torch, or ended before it did."
         return [Diagnosis("torch_not_imported", text)]
-    if any(c.fail_type and not c.refused for i in indexes for c in i.process.compiles.values()):
+    if any(failed(index, c) for index in indexes for c in index.process.compiles.values()):
         return []  # the failures say it
-    for rule in (_switched_off, _stance, _builtin_module, _all_skipped, _never_called, _no_call):
+    for rule in (_switched_off, _stance, _builtin_module, _all_broken, _all_skipped, _never_called, _no_call):
         found = [d for index in indexes if (d := rule(index, skips))]
         if found:
             return found[:1]
@@ -78,6 +79,13 @@ def _builtin_module(index: Index, _: Sequence[Skip]) -> Diagnosis | None:
             )
             return Diagnosis("builtin_module_compile", text, process.id)
     return None
+
+
+def _all_broken(index: Index, _: Sequence[Skip]) -> Diagnosis | None:
+    if not index.breaks:
+        return None
+    text = "Nothing was compiled: every function broke, or was skipped, before its first operation."
+    return Diagnosis("no_operation_compiled", text, index.process.id)
 
 
 def _all_skipped(index: Index, skips: Sequence[Skip]) -> Diagnosis | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from compilescope.analysis.break_text import user_stack
 from compilescope.analysis.index import Index, original_name
 from compilescope.analysis.report import Failure
@@ -18,12 +20,33 @@ _PHASES = {
 
 def failures(index: Index) -> list[Failure]:
     """In order of time, one per error of one compile."""
-    converted = {c.compile: c for c in index.process.conversions if c.outcome in ("failed", "suppressed")}
+    converted = {c.compile: c for c in index.process.conversions if _is_error(c)}
+    converted = _once_per_refused_code(index, converted)
     rows = [_row(index, index.process.compiles.get(key) if key else None, c) for key, c in converted.items()]
     for compile_id, compiled in index.process.compiles.items():
         if compile_id not in converted and failed(index, compiled):
             rows.append(_row(index, compiled, None))
     return rows
+
+
+def _is_error(conversion: Conversion) -> bool:
+    raised_limit = conversion.exception == "FailOnRecompileLimitHit"
+    return conversion.outcome in ("failed", "suppressed") or raised_limit
+
+
+def _once_per_refused_code(
+    index: Index, converted: Mapping[CompileId | None, Conversion]
+) -> dict[CompileId | None, Conversion]:
+    """Under fullgraph=True every call past the recompile limit raises: the first stands for all."""
+    kept, refused = {}, set()
+    for compile_id, conversion in converted.items():
+        compiled = index.process.compiles.get(compile_id) if compile_id else None
+        if compiled is not None and compiled.refused:
+            if conversion.code in refused:
+                continue
+            refused.add(conversion.code)
+        kept[compile_id] = conversion
+    return kept
 
 
 def failed(index: Index, compiled: Compile) -> bool:
@@ -88,5 +111,6 @@ def _message(text: str) -> str:
         (line.removeprefix("Explanation: ") for line in lines if line.startswith("Explanation: ")), ""
     )
     listed = next((line.removeprefix("- ") for line in lines[1:] if line.startswith("- ")), "")
-    message = ": ".join(part for part in (lines[0].rstrip(":"), explanation or listed) if part)
+    follows = lines[1] if lines[0].endswith(":") and len(lines) > 1 else ""
+    message = ": ".join(part for part in (lines[0].rstrip(":"), explanation or listed or follows) if part)
     return message if len(message) <= _MAX_MESSAGE else message[: _MAX_MESSAGE - 3] + "..."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import math
 from collections.abc import Mapping, Set
 from dataclasses import replace
 from typing import Any
@@ -44,7 +46,8 @@ def _of_kind(guard: Guard, failure: GuardFailure, modules: Set[str]) -> list[Cha
         )
     if guard.kind in _AMBIENT_WORDS:
         source, detail = _AMBIENT_WORDS[guard.kind]
-        return [Change("other", source, None, None, detail=detail, new_known=False)]
+        kind = "device" if guard.kind == "DEFAULT_DEVICE" else "other"
+        return [Change(kind, source, None, None, detail=detail, new_known=False)]
     if guard.kind == "TENSOR_MATCH":
         return _tensor(guard, code, modes_of(failure), modules)
     if guard.kind == "DIMENSION_DYNAMIC_MARKING_GUARD":
@@ -137,10 +140,34 @@ def _value(condition: Condition, name: Readable, got: Mapping[str, Any]) -> Chan
     got_type = got.get("t")
     if got_type in ("dtype", "device"):
         return _make(condition, name, got_type, old, str(new).removeprefix("torch."))
-    value_type = got_type if got_type in _VALUE_TYPES else None if known else value_type_of(old, new)
-    is_other_type = known and None not in (old, new) and got_type != "enum" and type(old) is not type(new)
+    if got_type in ("set", "frozenset"):
+        return _members(condition, name, got)
+    told_type = got_type if got_type in _VALUE_TYPES else None
+    value_type = told_type if got else value_type_of(old, new)
+    is_other_type = (
+        known and None not in (old, new) and got_type != "enum" and _kind_of(old) is not _kind_of(new)
+    )
     kind = "type" if is_other_type else "value"
     return _make(condition, name, kind, old, new, value_type=value_type, new_known=known)
+
+
+def _members(condition: Condition, name: Readable, got: Mapping[str, Any]) -> Change:
+    """A set compared as a whole: another size, or as many other members."""
+    elements = str(condition.expected).strip("{}")
+    old_length = len(ast.parse(f"[{elements}]").body[0].value.elts)  # type: ignore[attr-defined]
+    if got.get("len") != old_length:
+        return _make(
+            condition,
+            name,
+            "container_length",
+            old_length,
+            got.get("len"),
+            source=length_of(name.text),
+            detail="set",
+        )
+    return _make(
+        condition, name, "dict_keys", condition.expected, "other members", source=f"members of {name.text}"
+    )
 
 
 def _type(condition: Condition, name: Readable, got: Mapping[str, Any]) -> Change:
@@ -246,6 +273,10 @@ def _named(change: Change, modules: Set[str]) -> Change:
     return replace(change, source=f"{name.text}{separator}{tail}", holder=name.holder, root=name.root)
 
 
+def _kind_of(value: Any) -> type:
+    return float if value in ("nan", "inf", "-inf") else type(value)
+
+
 def got_value(got: Mapping[str, Any]) -> Any:
     """The new value where it is a scalar, else the name of its type."""
     value = got.get("v")
@@ -253,6 +284,8 @@ def got_value(got: Mapping[str, Any]) -> Any:
         return got["t"]
     if isinstance(value, str) and got.get("t") == "object":
         return value.rpartition(".")[2]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     return value if isinstance(value, int | float | str | bool | None) else str(got.get("t"))
 
 

@@ -30,18 +30,14 @@ class HitCounter:
 
     def count(self, events: Sequence[Break]) -> Hits:
         """Hits of one site, from all events torch logged for it."""
-        if not any(graph.calls is not None for graph in self._index.process.graphs):
-            return Hits(None, self._no_counters())
+        graphs = self._index.process.graphs
+        if graphs and all(graph.calls is None for graph in graphs):
+            return Hits(None, self._index.why_uncounted())
         for level in self._levels([event for event in events if not self._is_same_execution(event)]):
             hits = self._of_level(level)
             if hits:
                 return hits
         return self._from_callee(events) or Hits(None, _why_not(events))
-
-    def _no_counters(self) -> str:
-        if self._index.process.kind == "torch_trace":
-            return "a TORCH_TRACE log has no run-time counts"
-        return "no graph was counted: the function ran eager, or its counts were lost"
 
     def _is_same_execution(self, event: Break) -> bool:
         """A second break on one line, met by the function that resumed on it, outside any loop."""
@@ -130,7 +126,8 @@ class HitCounter:
                 known = [self._index.calls_of(c.id) for c in frame.compiles if c.compiled]
                 if known and all(n is not None for n in known):
                     counts[frame.key] = sum(n or 0 for n in known)
-        if len(set(counts.values())) != 1:
+        loops = any(self._index.scopes.in_loop(file, line) for file, line in sites if file)
+        if loops or len(set(counts.values())) != 1:
             return None
         return Hits(counts.popitem()[1], "calls of the compiled function that the line calls")
 

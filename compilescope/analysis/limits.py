@@ -44,6 +44,8 @@ def _row(index: Index, frame: FrameGroup, refused: Iterable[Attempt]) -> LimitHi
 
 def eager_calls(index: Index, frame: FrameGroup) -> int | None:
     """Calls that ran eager since the limit was hit, the refused one included. None: not counted."""
+    if any(c.fail_type == "FailOnRecompileLimitHit" for c in frame.compiles):
+        return 0  # fullgraph=True: the call raises instead
     if frame.serial is None:
         return None
     return index.process.eager_calls.get(frame.serial)
@@ -67,7 +69,7 @@ def _limit(index: Index, frame: FrameGroup) -> int | None:
 def _last_cause(attempts: Iterable[Attempt]) -> GuardChange | None:
     """What torch's own message blames for the refused call; every cause is in the recompiles."""
     for attempt in attempts:
-        for change in sorted(attempt.changes, key=lambda c: c.source != attempt.named):
+        for change in sorted(attempt.changes, key=lambda c: c.subject != attempt.named):
             return GuardChange(change.source, change.old, change.new, change.kind)
     return None
 

@@ -44,7 +44,7 @@ class _Cause:
         return self.frame.key, self.first.kind, ids, values
 
     def named(self) -> int:
-        return sum(attempt.named == change.source for attempt, change in self.seen)
+        return sum(attempt.named == change.subject for attempt, change in self.seen)
 
 
 def recompiles(index: Index, attempts: Attempts, origins: BreakOrigins) -> list[Recompile]:

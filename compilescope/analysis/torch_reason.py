@@ -101,6 +101,14 @@ def _aliases(m: re.Match[str], _: Mapping[str, Any]) -> list[Change]:
     return [Change("identity", names, "different tensors", "the same tensor")]
 
 
+def _marked(_: re.Match[str], __: Mapping[str, Any]) -> list[Change]:
+    return [Change("constraint", "dynamic marks of a tensor", None, None, new_known=False)]
+
+
+def _other_type(m: re.Match[str], _: Mapping[str, Any]) -> list[Change]:
+    return [Change("type", m["source"], None, None, new_known=False)]
+
+
 def _modes(_: re.Match[str], __: Mapping[str, Any]) -> list[Change]:
     change = Change(
         "other",
@@ -148,6 +156,8 @@ _PATTERNS = (
         _backend,
     ),
     _pattern(r"Duplicate tensors? found:(?P<what>[^\n]*)", _aliases),
+    _pattern(r"_\w+ is (?:present|absent) on runtime tensor", _marked),
+    _pattern(r"TYPE_MISMATCH\((?P<source>.+)\)", _other_type),
     _pattern(r"___check_torch_function_mode_stack\(\)", _modes),
 )
 

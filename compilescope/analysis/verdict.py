@@ -30,7 +30,9 @@ def verdict(
     failures: Sequence[Failure],
     diagnoses: Sequence[Diagnosis],
     last_compile_s: float | None,
+    unfinished: str | None = None,
 ) -> Verdict:
+    """``unfinished`` names the function that was being compiled when the program ended."""
     share = None
     if totals.compile_wall_s is not None and recording.wall_s:
         share = min(1.0, round(totals.compile_wall_s / recording.wall_s, 4))
@@ -38,8 +40,9 @@ def verdict(
     why = [d.text for d in diagnoses if d.slug not in ("served_from_cache", "attached_late")]
     sentences = why or [
         *_time(recording, totals),
+        *_cut(unfinished),
         *_failures(failures),
-        *_limits(limits, recompiles),
+        *_limits([limit for limit in limits if not _raises(limit, failures)], recompiles),
         *_breaks(breaks),
         *_recompiles(totals, recompiles, limits),
         *_clean(totals, breaks, failures),
@@ -56,6 +59,10 @@ def _time(recording: RecordingInfo, totals: Totals) -> list[str]:
     return [f"Compiling took {seconds(spent)} of {seconds(wall)} ({percent(spent, wall)})."]
 
 
+def _cut(unfinished: str | None) -> list[str]:
+    return [f"It ended while {unfinished} was being compiled."] if unfinished else []
+
+
 def _failures(failures: Sequence[Failure]) -> list[str]:
     if not failures:
         return []
@@ -66,6 +73,11 @@ def _failures(failures: Sequence[Failure]) -> list[str]:
     return [
         f"Compiling {first.function or 'a function'}(){where} failed with {first.exception} and {fate}{more}."
     ]
+
+
+def _raises(limit: LimitHit, failures: Sequence[Failure]) -> bool:
+    """Under fullgraph=True a refused call is an error, and stands among the failures."""
+    return any(f.exception == "FailOnRecompileLimitHit" and f.function == limit.function for f in failures)
 
 
 def _limits(limits: Sequence[LimitHit], recompiles: Sequence[Recompile]) -> list[str]:

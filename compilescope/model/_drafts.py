@@ -39,6 +39,7 @@ class CompileDraft:
 class GraphDraft:
     serial: int | None
     compile: CompileId
+    made_ns: int | None = None
     backend: str | None = None
     ops: int | None = None
     ends_at: Location | None = None
@@ -49,7 +50,7 @@ class GraphDraft:
     sizes: tuple[tuple[tuple[int, ...] | None, int], ...] | None = None
 
     def frozen(self) -> Graph:
-        return Graph(**{name: getattr(self, name) for name in self.__slots__})
+        return Graph(**{name: getattr(self, name) for name in self.__slots__ if name != "made_ns"})
 
     def counted(self, calls: int, sizes: Any) -> None:
         """Take a counter row. ``sizes`` maps "16,4" to a count; "other" is what lay beyond the cap."""

@@ -7,11 +7,13 @@ from typing import Any
 
 from compilescope.model import _fields as f
 from compilescope.model._drafts import GraphDraft
-from compilescope.model.values import CompileId, Graph, Placeholder
+from compilescope.model.values import Compile, CompileId, Graph, Placeholder
 
 
 class Graphs:
-    def __init__(self, file_name: f.FileName) -> None:
+    def __init__(self, file_name: f.FileName, *, counts: bool) -> None:
+        """``counts``: this kind of recording has run-time counters at all."""
+        self._counts = counts
         self._file = file_name
         self._handed_over: dict[int, GraphDraft] = {}
         self._traced: dict[CompileId, int] = {}
@@ -19,11 +21,11 @@ class Graphs:
     def traced(self, compile_id: CompileId) -> None:
         self._traced[compile_id] = self._traced.get(compile_id, 0) + 1
 
-    def handed_over(self, compile_id: CompileId, m: Mapping[str, Any]) -> None:
+    def handed_over(self, compile_id: CompileId, m: Mapping[str, Any], made_ns: int | None) -> None:
         serial = f.number(m.get("g"))
         key = len(self._handed_over) if serial is None else serial
         ends = f.mapping(m.get("break"))
-        draft = GraphDraft(serial, compile_id)
+        draft = GraphDraft(serial, compile_id, made_ns)
         draft.backend, draft.ops = f.text(m.get("backend")), f.number(m.get("ops"))
         draft.ends_at = f.location(self._file(f.number(ends.get("file"))), ends.get("line"), ends.get("name"))
         draft.ends_at_break = bool(ends)
@@ -37,16 +39,27 @@ class Graphs:
             if draft:
                 draft.counted(calls, sizes)
 
-    def finish(self, *, zero_if_absent: bool) -> tuple[Graph, ...]:
+    def finish(self, compiles: Mapping[CompileId, Compile], counted_ns: float | None) -> tuple[Graph, ...]:
+        """``counted_ns``: when the counters were last written. A graph made before it and not in them was
+        never called.
+        """
         drafts = list(self._handed_over.values())
         for draft in drafts:
-            if draft.calls is None and zero_if_absent:
+            if draft.calls is None and counted_ns is not None and (draft.made_ns or 0) <= counted_ns:
                 draft.counted(0, {})
         known = {draft.compile for draft in drafts}
         for compile_id, times in self._traced.items():
             if compile_id not in known:
-                drafts.extend(GraphDraft(None, compile_id) for _ in range(times))
+                drafts += self._only_traced(compile_id, times, compiles.get(compile_id))
         return tuple(draft.frozen() for draft in drafts)
+
+    def _only_traced(self, compile_id: CompileId, times: int, compiled: Compile | None) -> list[GraphDraft]:
+        """Graphs whose backend failed or never returned. Without code they cannot have been called."""
+        drafts = [GraphDraft(None, compile_id) for _ in range(times)]
+        for draft in drafts:
+            if self._counts and compiled is not None and not compiled.compiled:
+                draft.counted(0, None)
+        return drafts
 
 
 def _placeholder(m: Mapping[str, Any]) -> Placeholder:

@@ -40,7 +40,7 @@ class ProcessBuilder:
         self._source = source
         self._file = source.file
         self._compiles = Compiles(source)
-        self._graphs = Graphs(source.file)
+        self._graphs = Graphs(source.file, counts=source.kind == "recording")
         self._breaks: list[BreakEvent] = []
         self._failures: list[GuardFailure] = []
         self._limits: list[Limit] = []
@@ -110,7 +110,7 @@ class ProcessBuilder:
     def _graph(self, record: Record) -> None:
         compile_id = self._id(record)
         if compile_id:
-            self._graphs.handed_over(compile_id, record.m)
+            self._graphs.handed_over(compile_id, record.m, record.t)
 
     def _artifact(self, record: Record) -> None:
         name = f.text(record.m.get("name")) or ""
@@ -251,8 +251,8 @@ class ProcessBuilder:
         head = {**self._source.head, **self._late_facts}
         versions = {str(k): str(v) for k, v in f.mapping(head.get("versions")).items() if v is not None}
         holes = [Hole(d.kind, d.where, d.detail) for d in self._source.damage]
-        complete = self._source.complete
-        counted = self._counts_ns is not None or complete
+        complete, compiles = self._source.complete, self._compiles.finish()
+        counted_ns = float("inf") if complete else self._counts_ns
         return Process(
             id=self._source.id,
             kind=self._source.kind,
@@ -272,9 +272,9 @@ class ProcessBuilder:
             start_ns=f.number(head.get("start_ns")),
             last_ns=self._last_ns,
             counts_ns=self._counts_ns,
-            compiles=self._compiles.finish(),
+            compiles=compiles,
             backward_spans=tuple(self._compiles.backward_spans),
-            graphs=self._graphs.finish(zero_if_absent=counted and self._source.kind == "recording"),
+            graphs=self._graphs.finish(compiles, counted_ns if self._source.kind == "recording" else None),
             breaks=tuple(self._breaks),
             guard_failures=tuple(self._failures),
             limits=tuple(self._limits),

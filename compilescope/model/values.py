@@ -57,6 +57,8 @@ class Compile:
 
     @property
     def refused(self) -> bool:
+        if self.fail_type == "FailOnRecompileLimitHit":  # the same under fullgraph=True, where it is an error
+            return True
         return bool(self.fail_reason and "recompile limit exceeded" in self.fail_reason)
 
     @property
