@@ -55,8 +55,7 @@ class Attempts:
         changes: list[Change] = []
         for guard in failure.guards if failure else ():
             changes += guard_changes.from_guard(guard, failure, modules) if failure else []
-        subjects = {change.subject for change in changes}
-        is_told = any(change.subject in subjects for change in named)
+        is_told = any(_is_same(change, other) for change in named for other in changes)
         is_vague = bool(changes) and all(change.kind in _VAGUE for change in named)
         if not is_told and not is_vague:
             changes = [*named, *changes]
@@ -76,6 +75,11 @@ class Attempts:
         if is_packed and change.root in self._index.scopes.variadic(frame.code):
             return replace(change, holder="argument")
         return change
+
+
+def _is_same(named: Change, found: Change) -> bool:
+    """Whether torch's message is about this change: one value can have another type and another length."""
+    return named.subject == found.subject and (named.kind != "type" or found.kind == "type")
 
 
 def is_recompile(compiled: Compile) -> bool:

@@ -143,7 +143,7 @@ def _value(condition: Condition, name: Readable, got: Mapping[str, Any]) -> Chan
     if got_type in ("set", "frozenset"):
         return _members(condition, name, got)
     told_type = got_type if got_type in _VALUE_TYPES else None
-    value_type = told_type if got else value_type_of(old, new)
+    value_type = "none" if old is None else told_type if got else value_type_of(old, new)
     is_other_type = (
         known and None not in (old, new) and got_type != "enum" and _kind_of(old) is not _kind_of(new)
     )

@@ -55,7 +55,11 @@ def recompiles(index: Index, attempts: Attempts, origins: BreakOrigins) -> list[
             cause = causes.setdefault(key, _Cause(attempt.frame, change))
             cause.seen.append((attempt, change))
     rows = [_row(index, cause, origins) for cause in _fold(list(causes.values()))]
-    return sorted(rows, key=lambda r: (-(r.wasted_compile_s or 0.0), -r.count, -r.blocked_by_limit, r.source))
+    return sorted(rows, key=_rank)
+
+
+def _rank(row: Recompile) -> tuple[float, int, int, int, str]:
+    return -(row.wasted_compile_s or 0.0), -row.count, -row.blocked_by_limit, -row.named_by_torch, row.source
 
 
 def _fold(causes: Sequence[_Cause]) -> list[_Cause]:

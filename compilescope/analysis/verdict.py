@@ -101,7 +101,8 @@ def _breaks(breaks: Sequence[GraphBreak]) -> list[str]:
     if not own:
         return []
     hot = max(own, key=lambda b: b.runtime_hits or 0)
-    ran = f"; the line that breaks most, {hot.file}:{hot.line}, ran {count(hot.runtime_hits, 'time')}"
+    which = "the line" if len(own) == 1 else "the line that breaks most"
+    ran = f"; {which}, {hot.file}:{hot.line}, ran {count(hot.runtime_hits, 'time')}"
     verb = "splits" if len(own) == 1 else "split"
     return [f"{count(len(own), 'graph break')} {verb} the compiled code{ran if hot.runtime_hits else ''}."]
 

@@ -125,7 +125,7 @@ def _limit(limit: LimitHit, blocked: Sequence[Recompile]) -> list[Worst]:
             else (f"same function, {ordinal} cause: {because(cause)}")
         )
         cost = f"{_wasted(cause)}, {_eager(limit)}, and all later calls" if not rank else None
-        note = _note(own) if not rank else None
+        note = _note(own, limit) if not rank else None
         rows.append(
             Worst(
                 "limit_hit",
@@ -143,12 +143,13 @@ def _limit(limit: LimitHit, blocked: Sequence[Recompile]) -> list[Worst]:
     return rows
 
 
-def _note(own: Sequence[Recompile]) -> str | None:
+def _note(own: Sequence[Recompile], limit: LimitHit) -> str | None:
     """Torch names one guard per entry; here is what it leaves unsaid."""
     if len(own) < 2:
         return None
     head, other = own[0], own[1]
-    last_named = next((r for r in own if r.blocked_by_limit and r.named_by_torch), None)
+    blamed = limit.last_cause.source if limit.last_cause else None
+    last_named = next((r for r in own if r.source == blamed), None)
     total = head.count + head.blocked_by_limit
     seen = other.count + other.blocked_by_limit
     if last_named is not None and last_named is not head:
@@ -167,9 +168,8 @@ def _break(row: GraphBreak, recompiles: Sequence[Recompile]) -> Worst:
         if row.runtime_hits is not None
         else "run-time hits unknown"
     ]
-    made = sum(r.count for r in caused)
+    made, wasted = _together(caused)
     if made:
-        wasted = sum(r.wasted_compile_s or 0.0 for r in caused)
         cost.append(f"{count(made, 'recompile')} because of it, {seconds(wasted)} (measured)")
     effect = {
         "frame_skipped": "the whole function runs eager",
@@ -195,6 +195,18 @@ def _break(row: GraphBreak, recompiles: Sequence[Recompile]) -> Worst:
     )
 
 
+def _together(rows: Sequence[Recompile]) -> tuple[int, float]:
+    """Recompiles of several causes and their seconds; one that has two causes counts once."""
+    ids: set[tuple[str, str]] = set()
+    spent = 0.0
+    for row in sorted(rows, key=lambda r: -r.count):
+        own = {(row.process, compile_id) for compile_id in row.compile_ids[: row.count]}
+        if not own & ids:
+            spent += row.wasted_compile_s or 0.0
+        ids |= own
+    return len(ids), spent
+
+
 def _recompile(row: Recompile) -> Worst:
     title = f"{row.function}() recompiles because {because(row)}"
     note = "happens once, then both versions are kept: nothing to do" if row.benign else None
@@ -215,7 +227,10 @@ def _recompile(row: Recompile) -> Worst:
 
 
 def detail(row: Recompile) -> str:
-    text = f"{row.source} {steps([*row.changes, *row.blocked_changes])}".rstrip()
+    changes = [*row.changes, *row.blocked_changes]
+    if row.value_type == "none":
+        changes = [("None" if a is None else a, "None" if b is None else b) for a, b in changes]
+    text = f"{row.source} {steps(changes)}".rstrip()
     return f"{text} ({row.meaning})" if row.meaning and row.kind != "container_length" else text
 
 
