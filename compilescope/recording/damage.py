@@ -27,6 +27,14 @@ class DamageLog:
         else:
             self._more[damage.kind] = self._more.get(damage.kind, 0) + 1
 
+    def absorb(self, other: DamageLog) -> None:
+        """Takes over what another log holds."""
+        for listed in other._listed.values():
+            for damage in listed:
+                self.note(damage)
+        for kind, more in other._more.items():
+            self._more[kind] = self._more.get(kind, 0) + more
+
     def restart(self) -> None:
         """Forgets the counts of what is not listed: the file is about to be read again."""
         self._more.clear()

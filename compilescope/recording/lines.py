@@ -174,6 +174,6 @@ def revive(value: Any, resolve: Resolve) -> Any:
 def _ref(extent: object) -> Ref:
     ref = msgspec.convert(extent, Ref)
     numbers = (ref.offset, ref.zlen, ref.len, ref.dict_offset or 0, ref.dict_zlen or 0, ref.dict_len or 0)
-    if min(numbers) < 0:
-        raise ValueError("negative extent")
+    if min(numbers) < 0 or max(numbers) >= 1 << 62:
+        raise ValueError("an extent that no file has")
     return ref

@@ -38,7 +38,7 @@ class PayloadReader:
             return None
         source = self._source
         try:
-            if ref.offset + ref.zlen > source.size():
+            if max(ref.offset + ref.zlen, (ref.dict_offset or 0) + (ref.dict_zlen or 0)) > source.size():
                 if not self._may_grow():
                     detail = f"a payload of {ref.len} bytes lies beyond the end of the file"
                     self._damage.add("payload-missing", source.name, ref.offset, detail)

@@ -30,6 +30,10 @@ class ProcessRecording(ABC):
         """What could not be read so far: it grows while records and payloads are read."""
         return self._damage.entries()
 
+    def absorb(self, damage: DamageLog) -> None:
+        """Takes over what is damaged in its files outside its own records."""
+        self._damage.absorb(damage)
+
     @property
     @abstractmethod
     def complete(self) -> bool:

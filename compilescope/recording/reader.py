@@ -80,7 +80,7 @@ def _open_folder(path: Path) -> Recording:
     processes: list[ProcessRecording] = []
     for folder in folders:
         try:
-            processes.append(_open_process(folder, damage))
+            processes.append(_open_process(folder))
         except OSError as error:
             damage.add("unreadable", f"{folder.name}/{EVENTS}", 0, error.strerror or str(error))
     processes.sort(key=_by_rank_and_start)
@@ -88,21 +88,23 @@ def _open_folder(path: Path) -> Recording:
     return Recording(path, processes, run, size_bytes, damage.entries())
 
 
-def _open_process(folder: Path, damage: DamageLog) -> FolderProcess:
+def _open_process(folder: Path) -> FolderProcess:
     # The names of files that messages give: the folder tells processes apart.
     events = open_source(folder / EVENTS, f"{folder.name}/{EVENTS}")
-    pack = None
+    pack, damage = None, DamageLog()
     try:
         pack = open_source(folder / PAYLOADS, f"{folder.name}/{PAYLOADS}")
     except OSError as error:
         damage.add("unreadable", f"{folder.name}/{PAYLOADS}", 0, error.strerror or str(error))
     modified_s = (folder / EVENTS).stat().st_mtime
-    return FolderProcess(folder.name, events, pack, modified_s=modified_s, packed=False)
+    process = FolderProcess(folder.name, events, pack, modified_s=modified_s, packed=False)
+    process.absorb(damage)
+    return process
 
 
 def _open_zip(path: Path) -> Recording:
     damage = DamageLog()
-    processes, run_bytes = open_zip(path, damage)
+    processes, run_bytes = open_zip(path)
     run = _parse_run(run_bytes, damage) if run_bytes is not None else None
     if not processes and run is None:
         raise RecordingError(f"There is no recording in {path}.")

@@ -103,8 +103,10 @@ def _read(path: Path, damage: DamageLog) -> list[TraceProcess]:
     log.finish(size)
     if not size:
         log.damage.add("empty-log", path.name, 0, "no byte in it")
-    for entry in log.damage.entries():
-        damage.note(entry)
+    if log.processes:
+        log.processes[0].absorb(log.damage)
+    else:
+        damage.absorb(log.damage)
     return log.processes
 
 

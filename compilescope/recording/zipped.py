@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import struct
 import zipfile
+import zlib
 from pathlib import Path, PurePosixPath
 
 from compilescope.errors import RecordingError
-from compilescope.recording.damage import DamageLog
 from compilescope.recording.format import EVENTS, EVENTS_PACKED, PAYLOADS, RUN
 from compilescope.recording.process_folder import FolderProcess
 from compilescope.recording.source import BombError, ByteSource, FileSource, Ration, TemporarySource
@@ -21,7 +21,7 @@ def is_zip(path: Path) -> bool:
         return file.read(4) in (b"PK\x03\x04", b"PK\x05\x06")
 
 
-def open_zip(path: Path, damage: DamageLog) -> tuple[list[FolderProcess], bytes | None]:
+def open_zip(path: Path) -> tuple[list[FolderProcess], bytes | None]:
     """The processes, and the content of ``run.json`` if there is one. Raises RecordingError, OSError."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -35,6 +35,7 @@ def open_zip(path: Path, damage: DamageLog) -> tuple[list[FolderProcess], bytes 
         RuntimeError,
         EOFError,
         struct.error,
+        zlib.error,
         BombError,
     ) as error:
         raise RecordingError(f"{path} is a damaged zip file: {error}.") from error
@@ -44,8 +45,6 @@ def open_zip(path: Path, damage: DamageLog) -> tuple[list[FolderProcess], bytes 
         if member.name == PAYLOADS:
             continue
         pack = sources.get(str(member.with_name(PAYLOADS)))
-        if pack is None:
-            damage.add("unreadable", str(member.with_name(PAYLOADS)), 0, "not in the zip file")
         processes.append(
             FolderProcess(
                 member.parent.name,

@@ -103,7 +103,7 @@ def test_without_its_pack_the_records_are_still_there(root: Path) -> None:
     recording = open_recording(root)
     assert [record.k for record in recording.processes[0].records()][-1] == "end"
     assert read(recording)[0] == []
-    assert {entry.kind for entry in recording.damage} == {"unreadable"}
+    assert {entry.kind for entry in recording.processes[0].damage} == {"unreadable", "payload-missing"}
 
 
 def test_a_first_line_that_is_lost_costs_only_the_head(root: Path) -> None:
@@ -252,3 +252,17 @@ def test_twenty_thousand_lines_of_junk_are_fifty_entries(root: Path) -> None:
     assert damage[-1].detail == "and 19950 more of this kind"
     list(recording.processes[0].records())
     assert recording.processes[0].damage == damage
+
+
+@pytest.mark.parametrize("number", [b"99999999999999999999", b"9223372036854775807", b"99999999999"])
+@pytest.mark.parametrize("field", [0, 1, 2, 4, 5])
+def test_extents_that_no_file_has(root: Path, number: bytes, field: int) -> None:
+    content = events(root).read_bytes()
+    start = content.rindex(b'{"$":[') + len(b'{"$":[')
+    end = content.index(b"]", start)
+    parts = content[start:end].split(b",")
+    parts[field] = number
+    events(root).write_bytes(content[:start] + b",".join(parts) + content[end:])
+    numbers, damage = read(open_recording(root))
+    assert numbers == [0, 1, 2, 3]
+    assert len(damage) == 1

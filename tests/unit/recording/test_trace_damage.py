@@ -17,9 +17,8 @@ Damage = tuple[str, str]
 
 
 def damages(recording: Recording) -> list[Damage]:
-    entries = list(recording.damage)
-    for process in recording.processes:
-        entries += process.damage
+    assert recording.damage == [], "a process has it, where there is one"
+    entries = [entry for process in recording.processes for entry in process.damage]
     return sorted((entry.kind, entry.where) for entry in entries)
 
 

@@ -96,11 +96,11 @@ def test_a_hostile_line_does_not_cost_its_square(log: Any, tmp_path: Path) -> No
     almost = b"V1129 10:00:00.000000 77 path" * 70_000 + b"\n"
     log.start(0).raw(almost).raw(b"\t" * 2_000_000 + b"\n").raw(b"\n" * 2_000_000).start(1)
     recording = open_recording(log.write(tmp_path / "t.log"))
-    assert {entry.kind for entry in recording.damage} == {"bad-header"}
+    assert {entry.kind for entry in recording.processes[0].damage} == {"bad-header", "strings-missing"}
     assert len(list(recording.processes[0].records())) == 2
 
 
 def test_deeply_nested_json_is_damage(log: Any, tmp_path: Path) -> None:
     log.start(0).raw(b"V1129 10:00:00.000000 77 t/x.py:1] " + b'{"a":' * 100_000 + b"\n").start(1)
     recording = open_recording(log.write(tmp_path / "t.log"))
-    assert [entry.kind for entry in recording.damage] == ["bad-json"]
+    assert [entry.kind for entry in recording.processes[0].damage] == ["bad-json", "strings-missing"]
