@@ -47,6 +47,7 @@ class Writer:
         self._on_failure = on_failure
         self._failed = False
         self._names: dict[str, int] = {}
+        self._paths: list[str] = []
         self._reset()
         _living.add(self)
 
@@ -91,7 +92,10 @@ class Writer:
         if known is not None:
             return known
         with self._lock:
-            return self._names.setdefault(path, len(self._names))
+            if path not in self._names:
+                self._paths.append(path)
+                self._names[path] = len(self._paths) - 1
+            return self._names[path]
 
     def lost(self, why: str, n: int = 1) -> None:
         """Counts ``n`` facts that could not be recorded; a ``lost`` record says so as soon as possible."""
@@ -170,7 +174,7 @@ class Writer:
         if arguments is None:
             return
         line = LineEncoder(folder.pack).encode(*arguments)
-        if self._names_written < len(self._names):
+        if self._names_written < len(self._paths):
             self._write_names(folder)
         folder.append_line(line)
 
@@ -182,8 +186,8 @@ class Writer:
             return {}
 
     def _write_names(self, folder: ProcessFolder) -> None:
-        for path, number in list(self._names.items())[self._names_written :]:
-            fields = {"f": number, "s": path}
+        for number in range(self._names_written, len(self._paths)):
+            fields = {"f": number, "s": self._paths[number]}
             folder.append_line(LineEncoder(folder.pack).encode("name", fields, None, None, None, None, None))
             self._names_written = number + 1
 
