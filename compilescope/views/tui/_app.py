@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
@@ -31,7 +32,7 @@ _FLASH_S = 4.0
 class Explorer(App[None]):
     """``follow`` reads the recording again whenever it has grown."""
 
-    CSS_PATH = "explorer.tcss"
+    CSS_PATH = Path(__file__).with_name("explorer.tcss")
     TITLE = "CompileScope"
     BINDINGS: ClassVar = bindings(EXPLORER)
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - as Textual declares it

@@ -45,9 +45,10 @@ class CodeView(ScrollView, can_focus=True):
         longest = max(map(len, lines), default=0)
         self.virtual_size = Size(min(longest, _LONGEST_LINE) + self._gutter + 30, len(lines))
         self.scroll_to(x=0, y=0, animate=False, immediate=True)
-        if self.marked:
-            self.go_to(self.marked)
         self.refresh()
+        if self.marked:
+            # The first text comes before the first layout: only after that there is a middle to go to.
+            self.call_after_refresh(self.go_to, self.marked)
 
     def go_to(self, number: int) -> None:
         """Brings a line into the middle of the view."""

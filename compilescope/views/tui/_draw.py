@@ -40,9 +40,9 @@ def card(facts: Card, context: Context = (), width: int = 80) -> Content:
     return _NEWLINE.join(lines)
 
 
-def hanging(label: str, text: str, column: int, width: int) -> list[Content]:
-    """``text`` wrapped beside its label."""
-    rows = wrap(one_line(text), width - column)
+def hanging(label: str, text: str, column: int, width: int, longest: int = 60) -> list[Content]:
+    """``text`` wrapped beside its label, at most ``longest`` lines of it."""
+    rows = wrap(one_line(text), width - column, longest)
     first = Content.assemble(Content.styled(visible(label).ljust(column), LABEL), rows[0])
     return [first, *(Content(" " * column + row) for row in rows[1:])]
 

@@ -20,11 +20,14 @@ class Flow(Widget):
         self._laid: tuple[int, Content] | None = None
 
     def show(self, lay_out: Callable[[int], Content]) -> None:
+        before = self._laid
         self._lay_out, self._laid = lay_out, None
-        self.refresh(layout=True)
+        # A layout costs as much as all drawing: most rows of a table are told in equally many lines.
+        same = before is not None and _height(self._text(before[0])) == _height(before[1])
+        self.refresh(layout=not same)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
-        return max(len(self._text(width).plain.splitlines()), 1)
+        return _height(self._text(width))
 
     def render(self) -> Content:
         return self._text(self.content_size.width)
@@ -33,3 +36,7 @@ class Flow(Widget):
         if self._laid is None or self._laid[0] != width:
             self._laid = (width, self._lay_out(max(width, 1)))
         return self._laid[1]
+
+
+def _height(text: Content) -> int:
+    return max(len(text.plain.splitlines()), 1)

@@ -84,9 +84,11 @@ class Grid(ScrollView, can_focus=True):
         self.virtual_size = Size(self.size.width, len(self.rows.seen) + _HEADER_ROWS)
         self.cursor = max(0, min(self.cursor, len(self.rows.seen) - 1))
         self.move_to(self.cursor)
+        self.refresh()
 
     def move_to(self, index: int) -> None:
         """Puts the cursor on a row that exists, in view."""
+        before = self.cursor
         self.cursor = max(0, min(index, len(self.rows.seen) - 1))
         room = max(self.size.height - _HEADER_ROWS, 1)
         top = round(self.scroll_offset.y)
@@ -94,7 +96,8 @@ class Grid(ScrollView, can_focus=True):
             self.scroll_to(y=self.cursor, animate=False, immediate=True)
         elif self.cursor >= top + room:
             self.scroll_to(y=self.cursor - room + 1, animate=False, immediate=True)
-        self.refresh()
+        self.refresh_line(before + _HEADER_ROWS)
+        self.refresh_line(self.cursor + _HEADER_ROWS)
         self.post_message(self.Moved())
 
     def on_resize(self) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _LABEL_CELLS = 14
 _BAR_CELLS = 20
+_LONGEST = {"program": 1, "not captured": 1}  # lines; on a low screen the findings need the room
 
 
 class OverviewScreen(TableScreen):
@@ -60,7 +61,7 @@ def facts(report: Report, width: int) -> Content:
     lines = [Content.styled(line, STRONG) for line in wrap(one_line(" ".join(sentences), 600), width, 5)]
     for label, text in _facts(report):
         if text:
-            lines += hanging(label, text, _LABEL_CELLS, width)
+            lines += hanging(label, text, _LABEL_CELLS, width, _LONGEST.get(label, 2))
     return Content("\n").join(lines)
 
 
@@ -82,7 +83,7 @@ def _facts(report: Report) -> list[tuple[str, str]]:
 
 def _ended(report: Report) -> str:
     recording = report.recording
-    how = "unknown how" if recording.exit_status is None else f"exited {recording.exit_status}"
+    how = "how is unknown," if recording.exit_status is None else f"exited {recording.exit_status}"
     torch = "/".join(sorted({process.torch or "?" for process in report.processes}))
     parts = [
         f"{recording.ended or how} after {seconds(recording.wall_s)}",

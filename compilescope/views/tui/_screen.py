@@ -53,7 +53,9 @@ class PageScreen(Screen[None]):
             yield Static(id="notice", markup=False)
             with Container(id="body"):
                 yield from self.body()
-            yield Input(id="prompt", select_on_focus=False)
+            prompt = Input(id="prompt", select_on_focus=False)
+            prompt.cursor_blink = False  # a blink is output twice a second, over ssh too
+            yield prompt
             yield Static(id="status")
             yield Static(id="keys")
 
@@ -103,20 +105,21 @@ class PageScreen(Screen[None]):
     def notice(self, text: str | None) -> None:
         """Text in place of the body; None shows the body."""
         self.set_class(text is not None, "-noticing")
-        self.query_one("#notice", Static).update(_draw.plain(text or ""))
+        if text is not None:
+            self.query_one("#notice", Static).update(_draw.plain(text))
 
     def update_lines(self) -> None:
         """Navigation, status and keys."""
         width = self.size.width
         nav = _draw.navigation(PAGES, self.page.name, self.explorer.report, width)
-        self.query_one("#nav", Static).update(nav)
+        self.query_one("#nav", Static).update(nav, layout=False)
         self.update_status()
         keys = (*self.KEYS, *EXPLORER)
-        self.query_one("#keys", Static).update(_draw.key_bar(keys, width))
+        self.query_one("#keys", Static).update(_draw.key_bar(keys, width), layout=False)
 
     def update_status(self) -> None:
         line = _draw.ends(self.status(), self.explorer.state(), self.size.width - 2)
-        self.query_one("#status", Static).update(line)
+        self.query_one("#status", Static).update(line, layout=False)
 
     # -- the prompt ---------------------------------------------------------------------------------------
 

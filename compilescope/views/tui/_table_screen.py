@@ -158,6 +158,8 @@ class TableScreen(PageScreen):
         self.ask("filter", self.rows.filter)
 
     def filter(self, text: str) -> None:
+        if text == self.rows.filter:
+            return
         row = self.grid.current
         self.rows.keep(text)
         if self.rows.total:
@@ -180,8 +182,9 @@ class TableScreen(PageScreen):
         before, self._card = self._card, self.subject()
         if self._card == before:
             return
-        self.query_one(Detail).draw(self._card)
-        self.query_one(Detail).scroll_home(animate=False)
+        detail = self.query_one(Detail)
+        detail.draw(self._card)
+        detail.scroll_to(y=0, animate=False, immediate=True)
         if self._timer is not None:
             self._timer.stop()
         self._timer = self.set_timer(_CONTEXT_DELAY_S, self._read)

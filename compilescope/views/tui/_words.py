@@ -72,10 +72,12 @@ def wrap(text: str, width: int, longest: int = 60) -> list[str]:
         if cell_len(joined) <= width:
             lines[-1] = joined
             continue
-        pieces = chop_cells(word, width)
-        lines += pieces if lines[-1] else pieces[1:]
-        lines[-len(pieces)] = pieces[0]
-    return lines if len(lines) <= longest else [*lines[: longest - 1], ELLIPSIS]
+        if not lines[-1]:
+            lines.pop()
+        lines += chop_cells(word, width)
+    if len(lines) > longest:
+        lines = [*lines[: longest - 1], fit(" ".join(lines[longest - 1 : longest + 1]), width)]
+    return lines
 
 
 def _cut(text: str, width: int, cut: str) -> str:
