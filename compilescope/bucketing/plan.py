@@ -9,9 +9,11 @@ from typing import Any
 from compilescope.bucketing._torch import hint_of
 from compilescope.bucketing.guards import Violation, admitted_hint, admitted_range, violation
 from compilescope.bucketing.identify import BoundName
-from compilescope.ladder import JointRung, LadderProduct, Pin, Range
+from compilescope.ladder import BucketLadder, JointRung, LadderProduct, Pin, Range
 
 Span = tuple[int, int | None]
+
+_ANY = BucketLadder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,17 +134,14 @@ def _range(joint: JointRung, names: Mapping[str, BoundName], shape_env: Any) -> 
 def _dynamic(
     ladder: LadderProduct, names: Mapping[str, BoundName], symbols: Iterable[Any], shape_env: Any
 ) -> Job:
-    """Tuned at the ladder's middle and not at whatever size happened to come first."""
-    wanted = {
-        symbol: each.typical
-        for name, each in ladder.ladders
-        if name in names and each.typical is not None
-        for symbol in names[name].symbols
-    }
+    """Tuned at the ladder's middle, not at whatever came first, for the sizes that the ladder declares."""
+    owner = {s: each for name, each in ladder.ladders if name in names for s in names[name].symbols}
+    wanted = {symbol: each.typical for symbol, each in owner.items() if each.typical is not None}
     hints: dict[Any, int] = {}
     spans: dict[Any, Span] = {}
     for symbol in symbols:
-        span = admitted_range(shape_env, symbol, 0, None)
+        declared = owner.get(symbol, _ANY)
+        span = admitted_range(shape_env, symbol, declared.minimum or 0, declared.maximum)
         traced = hint_of(shape_env, symbol)
         if span is None or traced is None:
             continue

@@ -65,9 +65,8 @@ def vllms(rungs: int) -> Callable[..., Any] | None:
 
 def dispatch_alone() -> bool:
     print("dispatch alone, us over calling the artifact")
-    print(
-        f"{'arguments':>10} {'rungs':>6} {'exact hit':>10} {'range hit':>10} {'vLLM exact':>11} {'vLLM range':>11}"
-    )
+    titles = ("exact hit", "range hit", "vLLM exact", "vLLM range")
+    print(f"{'arguments':>10} {'rungs':>6} " + " ".join(f"{title:>11}" for title in titles))
     within = True
     for count in (4, 30, 300):
         for rungs in RUNGS:
@@ -83,7 +82,7 @@ def dispatch_alone() -> bool:
                 for each in (exact, in_range)
             ]
             texts = [f"{cell:.3f}" for cell in cells] + ["not here"] * (4 - len(cells))
-            print(f"{count:>10} {rungs:>6} {texts[0]:>10} {texts[1]:>10} {texts[2]:>11} {texts[3]:>11}")
+            print(f"{count:>10} {rungs:>6} " + " ".join(f"{text:>11}" for text in texts))
             if (count, rungs) == (4, 51):
                 within = cells[0] <= LIMIT_US
     return within

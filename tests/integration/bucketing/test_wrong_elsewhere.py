@@ -142,6 +142,21 @@ def test_a_size_that_cannot_occur_is_refused_when_the_ladder_is_written() -> Non
         BucketLadder.pins([256, 4096]).within(1, 2048)
 
 
+def test_a_size_that_was_declared_impossible_still_gets_eagers_result(check: Any) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    model = bucketed(f, PIN_16.within(4, 64), {"x": {0: "tokens"}}, inner="aot_eager")
+    for size in (16, 64, 65, 3):
+        check(f, model, lambda n=size: [torch.randn(n, 8)])
+    assert outcomes(model) == {
+        ("exact", (16,)): 1,
+        ("dynamic", (64,)): 1,
+        ("eager", (65,)): 1,
+        ("eager", (3,)): 1,
+    }
+
+
 def test_ranges_with_the_same_code_share_one_artifact(check: Any) -> None:
     def f(x: torch.Tensor) -> torch.Tensor:
         return x * 2 + 1

@@ -1,0 +1,227 @@
+"""On a GPU: does a static rung pay? And what does the first request after a warm-up wait for?
+
+    python gpu_rungs.py [--models block llama] [--modes default max-autotune] [--sizes ...] [--out FILE]
+
+Device time is the sum of kernel times (torch.profiler), so that launch gaps do not hide or fake a difference;
+wall time of the same calls stands beside it. Static and dynamic alternate; each cell is a median with the
+spread of the repetitions. Without a GPU it runs on the CPU by wall clock, which only shows that it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from compilescope.bucketing import bucketed
+from compilescope.ladder import BucketLadder
+from compilescope.observer import RungCompiled
+
+SIZES = (16, 64, 256, 512, 777, 1024, 2048, 4096)
+REPETITIONS, CALLS = 7, 20
+MODES = {"default": None, "max-autotune": "max-autotune-no-cudagraphs"}
+
+
+class Block(torch.nn.Module):
+    """A transformer block over ``tokens x width``, causal, of one sequence."""
+
+    def __init__(self, width: int = 1024, heads: int = 16) -> None:
+        super().__init__()
+        self.heads = heads
+        self.attend, self.think = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
+        self.qkv, self.out = torch.nn.Linear(width, 3 * width), torch.nn.Linear(width, width)
+        self.up, self.down = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        tokens, width = x.shape
+        q, k, v = self.qkv(self.attend(x)).view(tokens, 3, self.heads, -1).permute(1, 2, 0, 3).unbind(0)
+        mixed = torch.nn.functional.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=True)
+        x = x + self.out(mixed[0].transpose(0, 1).reshape(tokens, width))
+        return x + self.down(torch.nn.functional.gelu(self.up(self.think(x))))
+
+
+def block(device: str, dtype: torch.dtype) -> tuple[torch.nn.Module, str, int, Callable[[int], torch.Tensor]]:
+    model = torch.nn.Sequential(Block(), Block()).to(device, dtype)
+    return model, "input", 0, lambda n: torch.randn(n, 1024, device=device, dtype=dtype)
+
+
+def llama(device: str, dtype: torch.dtype) -> tuple[torch.nn.Module, str, int, Callable[[int], torch.Tensor]]:
+    from transformers import LlamaConfig, LlamaModel
+
+    config = LlamaConfig(
+        hidden_size=1024,
+        intermediate_size=2816,
+        num_hidden_layers=4,
+        num_attention_heads=16,
+        num_key_value_heads=4,
+        vocab_size=32000,
+        use_cache=False,
+    )
+    config._attn_implementation = "sdpa"
+
+    class Hidden(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.llama = LlamaModel(config)
+
+        def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
+            return self.llama(input_ids=input_ids, use_cache=False).last_hidden_state
+
+    model = Hidden().to(device, dtype)
+    return model, "input_ids", 1, lambda n: torch.randint(0, 32000, (1, n), device=device)
+
+
+MODELS = {"block": block, "llama": llama}
+
+
+def device_us(call: Callable[[], Any], device: str) -> float:
+    """Mean time of one call on the device, in microseconds."""
+    if device == "cpu":
+        return wall_us(call, device)
+    from torch.profiler import ProfilerActivity, profile
+
+    torch.cuda.synchronize()
+    with profile(activities=[ProfilerActivity.CUDA]) as recorded:
+        for _ in range(CALLS):
+            call()
+        torch.cuda.synchronize()
+    return sum(event.self_device_time_total for event in recorded.key_averages()) / CALLS
+
+
+def wall_us(call: Callable[[], Any], device: str) -> float:
+    synchronize(device)
+    started = time.perf_counter()
+    for _ in range(CALLS):
+        call()
+    synchronize(device)
+    return (time.perf_counter() - started) / CALLS * 1e6
+
+
+def synchronize(device: str) -> None:
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def compare(name: str, mode: str, backward: bool, sizes: Sequence[int], device: str) -> list[dict[str, Any]]:
+    """Rows of static against dynamic. The dynamic artifact is tuned at the middle of the sizes."""
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    dtype = torch.bfloat16 if device == "cuda" else torch.float32
+    model, argument, dim, make = MODELS[name](device, dtype)
+    dims = {argument: {dim: "tokens"}}
+    span = BucketLadder.range(2, max(sizes), hint=statistics.median_high(sizes))
+    pins = BucketLadder.pins(sizes).within(2, max(sizes))
+    static = bucketed(model, pins, dims, mode=MODES[mode])
+    dynamic = bucketed(model, span.within(2, max(sizes)), dims, mode=MODES[mode])
+    seconds = {
+        "static": static.warm_up(make(sizes[0])).wall_s,
+        "dynamic": dynamic.warm_up(make(sizes[0])).wall_s,
+    }
+    print(static.explain())
+    rows = []
+    for size in sizes:
+        x = make(size)
+        calls = {kind: step(each, x, backward) for kind, each in (("static", static), ("dynamic", dynamic))}
+        for call in calls.values():
+            call()
+        measured: dict[str, list[float]] = {}
+        for _ in range(REPETITIONS):
+            for kind, call in calls.items():
+                measured.setdefault(f"{kind}_device_us", []).append(device_us(call, device))
+                measured.setdefault(f"{kind}_wall_us", []).append(wall_us(call, device))
+        row = {"model": name, "mode": mode, "backward": backward, "size": size, "warm_up_s": seconds}
+        rows.append(row | {key: [min(v), statistics.median(v), max(v)] for key, v in measured.items()})
+        print(line(rows[-1]), flush=True)
+    return rows
+
+
+def step(model: Any, x: torch.Tensor, backward: bool) -> Callable[[], Any]:
+    def forward() -> Any:
+        with torch.no_grad():
+            return model(x)
+
+    def train() -> None:
+        model.zero_grad(set_to_none=True)
+        model(x).float().square().mean().backward()
+
+    return train if backward else forward
+
+
+def line(row: dict[str, Any]) -> str:
+    static, dynamic = row["static_device_us"], row["dynamic_device_us"]
+    walls = row["dynamic_wall_us"][1] / row["static_wall_us"][1]
+    what = "forward+backward" if row["backward"] else "forward"
+    return (
+        f"{row['model']:6} {row['mode']:13} {what:17} {row['size']:5}: "
+        f"static {static[1]:8.0f} us "
+        f"[{static[0]:.0f}, {static[2]:.0f}], dynamic {dynamic[1]:8.0f} us [{dynamic[0]:.0f}, {dynamic[2]:.0f}], "
+        f"dynamic/static {dynamic[1] / static[1]:.2f} on the device, {walls:.2f} by the clock"
+    )
+
+
+def first_requests(sizes: Sequence[int], device: str) -> dict[str, list[float]]:
+    """Seconds the first request of each size waits: after a warm-up, and with torch's lazy specialize_on."""
+    dtype = torch.bfloat16 if device == "cuda" else torch.float32
+    waits: dict[str, list[float]] = {}
+    for way in ("warm_up", "specialize_on"):
+        torch._dynamo.reset()
+        model, argument, dim, make = block(device, dtype)
+        if way == "warm_up":
+            served: Any = bucketed(model, BucketLadder.pins(sizes), {argument: {dim: "tokens"}})
+            served.warm_up(make(sizes[0]), grad=False)
+            assert any(isinstance(event, RungCompiled) for event in served.backend.events())
+        else:
+            served = torch.compile(model)
+        for size in sizes:
+            x = make(size)
+            if way == "specialize_on":
+                predicates = [lambda n, wanted=each: n == wanted for each in sizes]
+                torch._dynamo.mark_dynamic(x, dim, specialize_on=predicates)
+            synchronize(device)
+            started = time.perf_counter()
+            with torch.no_grad():
+                served(x)
+            synchronize(device)
+            waits.setdefault(way, []).append(time.perf_counter() - started)
+        print(
+            f"first request, {way}: "
+            + ", ".join(f"{s}: {w:.3f} s" for s, w in zip(sizes, waits[way], strict=True))
+        )
+    return waits
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
+    parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
+    parser.add_argument("--forward-only", action="store_true")
+    parser.add_argument("--skip-first-requests", action="store_true")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    where = torch.cuda.get_device_name() if device == "cuda" else "CPU"
+    print(f"torch {torch.__version__} on {where}")
+    rows = [
+        row
+        for name in options.models
+        for mode in options.modes
+        for backward in ([False] if options.forward_only else [False, True])
+        for row in compare(name, mode, backward, options.sizes, device)
+    ]
+    waits = {} if options.skip_first_requests else first_requests(options.sizes, device)
+    if options.out is not None:
+        result = {"torch": torch.__version__, "device": where, "rows": rows, "first_request_s": waits}
+        options.out.write_text(json.dumps(result, indent=1))
+
+
+if __name__ == "__main__":
+    main()
