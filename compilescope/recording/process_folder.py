@@ -15,7 +15,7 @@ from compilescope.recording.format import VERSION, Record, Ref
 from compilescope.recording.lines import LineSplitter, decode_line, is_of_kind
 from compilescope.recording.payload_reader import PayloadReader
 from compilescope.recording.process import ProcessRecording, gc_paused
-from compilescope.recording.source import BombError, ByteSource, chunks, zstd_chunks
+from compilescope.recording.source import STREAM_RATIO, BombError, ByteSource, chunks, zstd_chunks
 
 _REMOTE_LIVE_S = 120
 _TAIL_BYTES = 4096
@@ -90,7 +90,9 @@ class FolderProcess(ProcessRecording):
     def _chunks(self, start: int) -> Iterator[bytes]:
         try:
             yield from (
-                _skip(zstd_chunks(self._events), start) if self._packed else chunks(self._events, start)
+                _skip(zstd_chunks(self._events, STREAM_RATIO), start)
+                if self._packed
+                else chunks(self._events, start)
             )
         except zstandard.ZstdError as error:
             self._damage.add(

@@ -15,7 +15,9 @@ import zstandard
 _CHUNK_BYTES = 1 << 20
 _BOMB_BYTES = 1 << 30
 _BOMB_RATIO = 200
-"""Real lines compress 20 times; beyond a gigabyte, more than this is an attack."""
+"""Real logs compress 20 times; beyond a gigabyte, more than this would only fill the disk."""
+STREAM_RATIO = 5000
+"""For what is read as it comes and never kept: compiles that all look the same compress very well."""
 
 
 class ByteSource(Protocol):
@@ -107,21 +109,22 @@ def chunks(source: ByteSource, offset: int = 0) -> Iterator[bytes]:
 class Ration:
     """Watches a decompression; raises BombError once far too much has come out of too little."""
 
-    def __init__(self) -> None:
+    def __init__(self, ratio: int = _BOMB_RATIO) -> None:
         self.taken = 0
         self.given = 0
+        self._ratio = ratio
 
     def count(self, taken: int, given: int) -> None:
         self.taken += taken
         self.given += given
-        if self.given > _BOMB_BYTES and self.given > _BOMB_RATIO * self.taken:
+        if self.given > _BOMB_BYTES and self.given > self._ratio * self.taken:
             raise BombError(f"{self.taken} bytes unpack to more than {self.given}")
 
 
-def zstd_chunks(source: ByteSource) -> Iterator[bytes]:
+def zstd_chunks(source: ByteSource, ratio: int = _BOMB_RATIO) -> Iterator[bytes]:
     """The uncompressed bytes. Raises zstandard.ZstdError on damage, BombError on an endless stream."""
     stream = zstandard.ZstdDecompressor().decompressobj()
-    ration = Ration()
+    ration = Ration(ratio)
     # Small inputs: each may grow a thousandfold in one step.
     while part := source.pread(64 << 10, ration.taken):
         out = stream.decompress(part)
