@@ -35,6 +35,7 @@ class TraceProcess(ProcessRecording):
         self.cut = False
         self._source = source
         self._records: list[Record] = []
+        self._versions: list[tuple[int, str]] = []
         self._epoch = 0
         self._started: set[CompileId] = set()
 
@@ -117,4 +118,15 @@ class TraceProcess(ProcessRecording):
         except msgspec.DecodeError:
             return
         if type(facts) is dict and isinstance(facts.get("pytorch_version"), str):
-            self.head["versions"] = {"torch": facts["pytorch_version"]}
+            self._versions.append((len(self._records), facts["pytorch_version"]))
+            self.head.setdefault("versions", {"torch": facts["pytorch_version"]})
+
+    def hand_over(self, successor: TraceProcess) -> None:
+        """A successor's first records tell its version of torch, and come before its string table begins."""
+        if len(self._versions) < 2:
+            return
+        start, version = self._versions.pop()
+        successor._versions.append((0, version))
+        successor.head["versions"] = {"torch": version}
+        successor._records += self._records[start:]
+        del self._records[start:]

@@ -56,7 +56,9 @@ class TraceProcesses:
             offset,
             f"the string table begins again: from here it is another process with pid {pid.decode()}",
         )
-        return self._find_or_add(pid, process.rank, offset)
+        successor = self._find_or_add(pid, process.rank, offset)
+        process.hand_over(successor)
+        return successor
 
     def _find_or_add(self, pid: bytes, rank: int | None, offset: int) -> TraceProcess:
         siblings = [process for (p, _), process in self._current.items() if p == pid]

@@ -142,6 +142,18 @@ def test_two_processes_of_one_pid_are_told_apart(log: Any, tmp_path: Path) -> No
     assert damages(recording) == [("several-processes", f"t.log:{log.offsets[3]}")]
 
 
+def test_the_version_before_a_second_string_table_is_the_second_process_s(log: Any, tmp_path: Path) -> None:
+    for version, path in [("2.12.0", "/a.py"), ("2.13.0", "/b.py")]:
+        log.artifact("torch_version", json.dumps({"pytorch_version": version}))
+        log.string(0, "/lib.py").string(1, path).start(0, file=1)
+    processes = open_recording(log.write(tmp_path / "t.log")).processes
+    assert [(p.head["versions"]["torch"], p.file(1)) for p in processes] == [
+        ("2.12.0", "/a.py"),
+        ("2.13.0", "/b.py"),
+    ]
+    assert [[r.k for r in p.records()] for p in processes] == [["artifact", "dynamo_start"]] * 2
+
+
 def test_processes_of_several_pids_are_told_apart(log: Any, tmp_path: Path) -> None:
     log.string(0, "/a.py", pid=1).string(0, "/b.py", pid=2).start(0, pid=1).start(0, pid=2)
     first, second = open_recording(log.write(tmp_path / "t.log")).processes
