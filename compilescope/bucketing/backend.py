@@ -101,10 +101,12 @@ class BucketedBackend:
             self.name, number, captured, names, self.ladder, self._compiler, self._report, self._unarmed
         )
         self._entries.append(entry)
-        # The pieces of a graph that was cut for DDP come with fakes, and whoever cut it expects metadata of a
-        # compile in its own context: they are built by their first real call.
-        if self._build == "capture" and not self._is_warming and not _has_fakes(example_inputs):
-            entry.build()
+        if self._build == "capture" and not self._is_warming:
+            # The pieces of a graph that was cut for DDP come with fakes, and whoever cut it expects metadata
+            # of a compile in its own context: they are built by their first real call.
+            entry.builds_on_call = _has_fakes(example_inputs)
+            if not entry.builds_on_call:
+                entry.build()
         return entry.dispatch.function
 
     def explain(self) -> Explanation:
@@ -157,7 +159,7 @@ class BucketedBackend:
         if self._is_warming or _has_fakes(arguments):
             outputs = entry.eager(*arguments)
         else:
-            if self._build == "capture":
+            if entry.builds_on_call:
                 entry.build()
             entry.dispatch.arm()
             outputs = entry.dispatch.armed(*arguments)

@@ -51,6 +51,7 @@ class Entry:
         self.location = location_of(captured.graph_module)
         self.output_names = _named_outputs(captured.graph_module, names)
         self.eager = as_eager(literal_copy(captured.graph_module, {}))
+        self.builds_on_call = False
         self.pending: deque[Job] = deque()
         self.admitted: set[str] = set()
         self.refused: dict[str, RungRefused] = {}

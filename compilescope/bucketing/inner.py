@@ -42,7 +42,7 @@ class InnerCompiler:
         elif mode is not None or options is not None:
             raise UsageError(f"mode and options are Inductor's: inner={self.name!r} has none")
         elif inner not in ("eager", "aot_eager") and not callable(inner):
-            self._inner = torch._dynamo.lookup_backend(inner)
+            self._inner = _registered(inner)
 
     def compile(self, graph: fx.GraphModule, arguments: Sequence[Any], notes: CompileNotes) -> Artifact:
         """Compile with concrete or private symbolic ``arguments``; owns and may change ``graph``."""
@@ -80,6 +80,13 @@ class InnerCompiler:
             )
         before.note_changes(notes)
         return artifact  # type: ignore[no-any-return]
+
+
+def _registered(name: str) -> Inner:
+    try:
+        return torch._dynamo.lookup_backend(name)  # type: ignore[no-any-return]
+    except Exception as error:
+        raise UsageError(f"inner={name!r} is no compiler that torch knows: {error}") from None
 
 
 def as_eager(graph: fx.GraphModule) -> Artifact:

@@ -37,11 +37,12 @@ class Bucketed:
         self, target: Any, forward: Callable[..., Any], backend: BucketedBackend, **compile_options: Any
     ) -> None:
         self.backend = backend
-        self._target = target
         self._signature = inspect.signature(forward)
         self._marks = backend.dims
         self._positions = _positions(self._signature, backend.dims)
-        self._compiled = torch.compile(target, backend=backend, **compile_options)
+        # Not by attribute: a module registers modules it is given, and its state would be there twice.
+        self.__dict__["_target"] = target
+        self.__dict__["_compiled"] = torch.compile(target, backend=backend, **compile_options)
 
     def warm_up(
         self,

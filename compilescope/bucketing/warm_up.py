@@ -60,11 +60,13 @@ def side_effects_undone(model: Any) -> Iterator[None]:
     buffers = list(model.buffers()) if isinstance(model, torch.nn.Module) else []
     saved = [buffer.detach().clone() for buffer in buffers]
     devices = list(range(torch.cuda.device_count())) if torch.cuda.is_initialized() else []
-    with torch.random.fork_rng(devices):
-        yield
-    with torch.no_grad():
-        for buffer, before in zip(buffers, saved, strict=True):
-            buffer.copy_(before)
+    try:
+        with torch.random.fork_rng(devices):
+            yield
+    finally:
+        with torch.no_grad():
+            for buffer, before in zip(buffers, saved, strict=True):
+                buffer.copy_(before)
 
 
 class Progress:

@@ -160,7 +160,8 @@ def line(row: dict[str, Any]) -> str:
     return (
         f"{row['model']:6} {row['mode']:13} {what:17} {row['size']:5}: "
         f"static {static[1]:8.0f} us "
-        f"[{static[0]:.0f}, {static[2]:.0f}], dynamic {dynamic[1]:8.0f} us [{dynamic[0]:.0f}, {dynamic[2]:.0f}], "
+        f"[{static[0]:.0f}, {static[2]:.0f}], "
+        f"dynamic {dynamic[1]:8.0f} us [{dynamic[0]:.0f}, {dynamic[2]:.0f}], "
         f"dynamic/static {dynamic[1] / static[1]:.2f} on the device, {walls:.2f} by the clock"
     )
 

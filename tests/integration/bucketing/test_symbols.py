@@ -183,6 +183,11 @@ def test_a_call_that_cannot_be_meant_fails_at_once(ladder: Any, dims: Any, messa
         bucketed(lambda x: x, ladder, dims)
 
 
+def test_an_inner_compiler_that_torch_does_not_know() -> None:
+    with pytest.raises(UsageError, match="inner='inducter' is no compiler that torch knows"):
+        bucketed(lambda x: x, BucketLadder.pins([16]), {"x": {0: "t"}}, inner="inducter")
+
+
 def test_mode_is_inductors() -> None:
     with pytest.raises(UsageError, match="mode and options are Inductor's"):
         bucketed(lambda x: x, BucketLadder.pins([16]), {"x": {0: "t"}}, inner="eager", mode="max-autotune")

@@ -266,3 +266,47 @@ def test_autocast_is_warmed_up_where_it_is_entered() -> None:
     torch.testing.assert_close(output, expected, rtol=0.05, atol=0.05)
     output.float().sum().backward()
     assert "autocast cpu bfloat16" in str(model.explain())
+
+
+def test_inference_mode_is_warmed_up_when_asked() -> None:
+    block = Block()
+    model = bucketed(block, BucketLadder.pins([16]), DIMS, inner="aot_eager")
+    model.warm_up(torch.randn(20, 8), grad=False, inference_mode=True)
+    with torch.compiler.set_stance("fail_on_recompile"), torch.inference_mode():
+        x = torch.randn(16, 8)
+        torch.testing.assert_close(model(x), block(x))
+    assert total(model, "exact") == 1
+
+
+def test_a_request_in_another_thread_does_not_wait_for_the_warm_up() -> None:
+    at_work, served = threading.Event(), threading.Event()
+
+    def inner(graph: torch.fx.GraphModule, arguments: Sequence[Any]) -> Any:
+        at_work.set()
+        assert served.wait(60), "the request waited for the compile"
+        return graph.forward
+
+    model = bucketed(Block(), BucketLadder.pins([16]), DIMS, inner=inner)
+    thread = threading.Thread(target=lambda: model.warm_up(torch.randn(20, 8), grad=False))
+    thread.start()
+    assert at_work.wait(60)
+    with torch.no_grad():
+        model(torch.randn(16, 8))
+    served.set()
+    thread.join()
+    assert total(model, "eager") == 1
+    with torch.no_grad():
+        model(torch.randn(16, 8))
+    assert total(model, "exact") == 1
+
+
+def test_a_bucketed_module_is_the_module_to_those_who_save_and_train_it() -> None:
+    block = Block()
+    model = bucketed(block, LADDER, DIMS, inner="eager")
+    assert list(model.state_dict()) == [f"_orig_mod.{key}" for key in block.state_dict()]
+    assert [*model.parameters()] == [*block.parameters()]
+    assert model.up is block.up
+    model.eval()
+    assert not block.training
+    with pytest.raises(AttributeError):
+        model.nothing  # noqa: B018
