@@ -1,10 +1,10 @@
 """Caps on seconds and memory, by Lagrangian relaxation.
 
-A cap makes the choice of rungs a knapsack, which the exact planner does not solve. Instead a second and a byte
-get a price (the multipliers), the exact planner finds the best ladder at those prices, and the prices are moved
-to where the lower bound this gives is highest (cutting planes). The best ladder within the caps met on the way
-is the answer; what it costs above the highest bound is the duality gap: no ladder within the caps is better
-than the answer by more. Where all rungs take the same, a cap is a number of rungs and the answer is exact.
+A cap makes the choice of rungs a knapsack, which the exact planner does not solve. Instead a second and a
+byte get a price (the multipliers), the exact planner finds the best ladder at those prices, and the prices
+are moved to where the lower bound this gives is highest (cutting planes). The best ladder within the caps met
+on the way is the answer; what it costs above the highest bound is the duality gap: no ladder within the caps
+is better by more. Where all rungs take the same, a cap is a number of rungs and the answer is exact.
 """
 
 from __future__ import annotations

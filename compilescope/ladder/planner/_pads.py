@@ -23,11 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 
-def best_pads(
-    calls: Floats, cost: Floats, price: Floats, most: int, lowest: NDArray[np.intp] | None
-) -> Floats:
+def best_pads(calls: Floats, cost: Floats, price: Floats, most: int, lowest: Indices | None) -> Floats:
     """``best[k][j]`` as above, shape (most + 1, rungs + 1); infinite where there is no such ladder.
 
     Arrays have index 0 for "no rung" (0 calls). ``lowest[j]`` is the first i that rung j may follow,
@@ -35,20 +34,16 @@ def best_pads(
     """
     best = np.full((most + 1, len(calls)), inf)
     best[0, 0] = 0.0
-    layer = _hull_layer if lowest is None else _dense_layer
     for k in range(1, most + 1):
-        best[k] = layer(best[k - 1], calls, cost, price, lowest)
+        if lowest is None:
+            best[k] = _hull_layer(best[k - 1], calls, cost) + price
+        else:
+            best[k] = _dense_layer(best[k - 1], calls, cost, lowest) + price
     return best
 
 
 def trace_pads(
-    best: Floats,
-    calls: Floats,
-    cost: Floats,
-    price: Floats,
-    lowest: NDArray[np.intp] | None,
-    k: int,
-    top: int,
+    best: Floats, calls: Floats, cost: Floats, lowest: Indices | None, k: int, top: int
 ) -> list[int]:
     """The rungs (indices, ascending) of the ladder behind ``best[k][top]``."""
     rungs = []
@@ -60,43 +55,49 @@ def trace_pads(
     return rungs[::-1]
 
 
-def _hull_layer(previous: Floats, calls: Floats, cost: Floats, price: Floats, _lowest: object) -> list[float]:
-    before, total, costs, prices = (array.tolist() for array in (previous, calls, cost, price))
+def _hull_layer(previous: Floats, calls: Floats, cost: Floats) -> Floats:
+    """Plain lists and one loop: this is where a large plan spends its time."""
+    before, total, costs = previous.tolist(), calls.tolist(), cost.tolist()
     result = [inf]
     slopes: list[float] = []  # calls below each line of the hull, rising
     starts: list[float] = []  # what each line costs at c = 0
     bends: list[float] = []  # where each line gives way to the next
     for j in range(1, len(before)):
-        start, slope = before[j - 1], total[j - 1]
-        while start < inf:
-            if not slopes:
-                slopes.append(slope), starts.append(start)
-                break
-            gain = slope - slopes[-1]
-            if gain <= 0 and start >= starts[-1]:
-                break
-            if gain > 0:
-                bend = (start - starts[-1]) / gain
-                if not bends or bend > bends[-1]:
-                    bends.append(bend), slopes.append(slope), starts.append(start)
-                    break
-            slopes.pop(), starts.pop()
-            if bends:
-                bends.pop()
+        if before[j - 1] < inf:
+            _add_line(slopes, starts, bends, total[j - 1], before[j - 1])
         if not slopes:
             result.append(inf)
             continue
-        line, each = bisect_left(bends, costs[j]), costs[j]
-        result.append(starts[line] + (total[j] - slopes[line]) * each + prices[j])
-    return result
+        line = bisect_left(bends, costs[j])
+        result.append(starts[line] + (total[j] - slopes[line]) * costs[j])
+    return np.array(result)
 
 
-def _dense_layer(
-    previous: Floats, calls: Floats, cost: Floats, price: Floats, lowest: NDArray[np.intp]
-) -> list[float]:
-    result = [inf]
+def _add_line(
+    slopes: list[float], starts: list[float], bends: list[float], slope: float, start: float
+) -> None:
+    """Add a line at the end of the hull, and drop the lines it covers."""
+    while slopes:
+        gain = slope - slopes[-1]
+        if gain > 0:
+            bend = (start - starts[-1]) / gain
+            if not bends or bend > bends[-1]:
+                bends.append(bend)
+                break
+        elif start >= starts[-1]:
+            return
+        slopes.pop()
+        starts.pop()
+        if bends:
+            bends.pop()
+    slopes.append(slope)
+    starts.append(start)
+
+
+def _dense_layer(previous: Floats, calls: Floats, cost: Floats, lowest: Indices) -> Floats:
+    result = np.full(len(previous), inf)
     for j in range(1, len(previous)):
         first = lowest[j]
-        below = previous[first:j] + (calls[j] - calls[first:j]) * cost[j]
-        result.append(float(below.min()) + price[j] if first < j else inf)
+        if first < j:
+            result[j] = (previous[first:j] + (calls[j] - calls[first:j]) * cost[j]).min()
     return result

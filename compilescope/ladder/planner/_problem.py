@@ -43,7 +43,7 @@ class Problem:
         return tuple(sorted(dynamic.hint or 0 for dynamic in self.costs.dynamic))
 
     def pad_arrays(self, prices: Prices) -> tuple[Floats, Floats, Floats, NDArray[np.intp] | None]:
-        """Calls up to, cost at and price of each pad, with index 0 for none; and the first each may follow."""
+        """Calls up to, cost at and price of each pad (index 0: none); the first that each may follow."""
         total = np.concatenate([[0.0], np.cumsum(self.calls)])
         calls = np.concatenate([[0.0], total[self.position]])
         cost = np.concatenate([[0.0], self.costs.static.at(self.pads)])
@@ -85,7 +85,7 @@ class Problem:
 
 def build(sizes: Sizes, calls: Floats, costs: Costs, limits: Limits) -> Problem:
     """``sizes`` ascending and distinct. Raises PlanError where the costs do not allow the kinds asked for."""
-    _check(costs, limits)
+    check_kinds(costs, limits)
     if limits.maximum is not None:
         if limits.maximum < sizes[-1]:
             raise PlanError(f"the traffic has size {sizes[-1]}, above the declared maximum {limits.maximum}")
@@ -95,7 +95,7 @@ def build(sizes: Sizes, calls: Floats, costs: Costs, limits: Limits) -> Problem:
     return Problem(sizes, calls, costs, limits, pads, np.searchsorted(sizes, pads, side="right"))
 
 
-def _check(costs: Costs, limits: Limits) -> None:
+def check_kinds(costs: Costs, limits: Limits) -> None:
     if not limits.pads and not limits.pins:
         raise PlanError("neither pins nor pads are allowed: there is nothing to plan")
     if not limits.pads and not costs.dynamic:
@@ -116,7 +116,7 @@ def _check(costs: Costs, limits: Limits) -> None:
 def _worth_trying(sizes: Sizes, costs: Costs, limits: Limits) -> Sizes:
     """Between two sizes of the traffic, cost and price are straight lines between bends: try only the ends.
 
-    A limit on padding ends such a stretch too.
+    The limits of the contract end such a stretch too.
     """
     align = limits.align
     bends = {*costs.static.bends} if isinstance(costs.static, Curve) else set()
@@ -126,16 +126,17 @@ def _worth_trying(sizes: Sizes, costs: Costs, limits: Limits) -> Sizes:
     tried = [-(-sizes // align) * align, below_next, turns // align * align, -(-turns // align) * align]
     if limits.max_padding is not None:
         tried.append(_reach(sizes, limits.max_padding) // align * align)
-    pads = np.unique(np.concatenate(tried))
     highest = LARGEST_SIZE if limits.largest is None else limits.largest
+    tried.append(np.array([highest // align * align], np.int64)[: limits.largest is not None])
+    pads = np.unique(np.concatenate(tried))
     pads = pads[(pads >= sizes[0]) & (pads <= highest)]
-    return pads[_undominated(pads, sizes, costs)]
+    return np.asarray(pads[_undominated(pads, sizes, costs)])
 
 
 def _reach(sizes: Sizes, max_padding: float) -> Sizes:
     """The largest size each may be padded to."""
     farthest = np.minimum(sizes * max_padding + 1e-9, LARGEST_SIZE)
-    return sizes + np.floor(farthest).astype(np.int64)
+    return np.asarray(sizes + np.floor(farthest).astype(np.int64))
 
 
 def _undominated(pads: Sizes, sizes: Sizes, costs: Costs) -> NDArray[np.intp]:

@@ -1,4 +1,4 @@
-"""The best ladder for each number of rungs at given prices: pads up to some size, pins and ranges above it."""
+"""The best ladder of each number of rungs at given prices: pads up to some size, pins and ranges above."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Solution:
 
 
 def solve(problem: Problem, prices: Prices) -> list[Solution]:
-    """For each number of rungs that can serve all sizes, up to the most allowed, the best ladder of that many.
+    """The best ladder of each number of rungs that can serve all sizes, in ascending order of it.
 
-    In ascending order of the number; exact for these prices. Empty when no ladder serves all sizes.
+    Exact for these prices. Empty when no ladder serves all sizes.
     """
     most = problem.limits.max_rungs
     arrays = problem.pad_arrays(prices)
@@ -41,7 +41,10 @@ def solve(problem: Problem, prices: Prices) -> list[Solution]:
     for k in range(1, most + 1):
         objective, top, count = _best_split(pads, joined, k)
         if objective < inf:
-            rungs = [Pad(int(problem.pads[j - 1])) for j in trace_pads(pads, *arrays, k - count, top)]
+            rungs = [
+                Pad(int(problem.pads[j - 1]))
+                for j in trace_pads(pads, arrays[0], arrays[1], arrays[3], k - count, top)
+            ]
             rungs_above = _trace_above(problem, spans, above, top, count) if count else []
             found.append(Solution(BucketLadder((*rungs, *rungs_above)), objective))
     return found

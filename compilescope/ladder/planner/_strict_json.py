@@ -40,6 +40,8 @@ class Source:
             self.fail(problem.strerror or str(problem))
         try:
             return json.loads(text, object_pairs_hook=self._once, parse_constant=self._no_constant)
+        except UsageError:  # one of ours is a ValueError too
+            raise
         except json.JSONDecodeError as problem:
             self.fail(f"not JSON: {problem.msg} at line {problem.lineno}, column {problem.colno}")
         except RecursionError:

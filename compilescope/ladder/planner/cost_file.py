@@ -9,6 +9,7 @@ A size is a number, or two for traffic of two symbols. "fitted": true draws a li
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def load_costs(path: Path) -> Costs:
         return Costs(
             _model(source, "static", fields["static"], fitted),
             _dynamic(source, fields.get("dynamic", []), fitted),
-            **{name: _amount(source, name, fields[name]) for name in _AMOUNTS if name in fields},
+            *_amounts(source, fields),
         )
     except CostError as problem:
         if str(path) in problem.message:
@@ -84,6 +85,11 @@ def _point(source: Source, where: str, value: Any) -> tuple[list[int], CostPoint
     ]
     cost = source.number(f"{where}.cost_us", entry.get("cost_us"), positive=True)
     return sizes, CostPoint.of(sizes[0] * (sizes[1] if len(sizes) > 1 else 1), cost, *ends)
+
+
+def _amounts(source: Source, fields: Mapping[str, Any]) -> tuple[Amount | None, Amount | None, Amount | None]:
+    found = [_amount(source, name, fields[name]) if name in fields else None for name in _AMOUNTS]
+    return found[0], found[1], found[2]
 
 
 def _amount(source: Source, name: str, value: Any) -> Amount:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -36,7 +37,7 @@ class CostPoint:
             raise CostError(f"a cost was measured at size {self.size}; sizes start at 1")
         if not (0 < self.low <= self.cost <= self.high and math.isfinite(self.high)):
             raise CostError(
-                f"size {self.size}: cost {self.cost} must lie in its interval {self.low}..{self.high}, above 0"
+                f"size {self.size}: cost {self.cost} must lie above 0 and in {self.low}..{self.high}"
             )
 
 
@@ -44,10 +45,10 @@ class CostPoint:
 class Curve:
     """Cost over size, not necessarily rising.
 
-    A measured curve is linear between its points, flat below the first, and goes on with its last slope above
-    the last; ``is_measured`` and ``is_inside`` tell which is which. A fitted one is the straight line
-    ``base + slope * size`` and ``fit_error`` the largest relative distance of a point from it. An assumed one
-    has no points at all. Raises CostError for no points and for two at one size.
+    A measured curve is linear between its points, flat below the first, and goes on with its last slope
+    above the last; ``is_measured`` and ``is_inside`` tell which is which. A fitted one is the straight line
+    ``base + slope * size`` and ``fit_error`` the largest relative distance of a point from it. An assumed
+    one has no points at all. Raises CostError for no points and for two at one size.
     """
 
     points: tuple[CostPoint, ...]
@@ -77,7 +78,7 @@ class Curve:
         sizes = [point.size for point in self.points]
         if not sizes and self.kind != "assumed":
             raise CostError("a cost curve needs at least one measured point")
-        twice = [size for size, after in zip(sizes, sizes[1:], strict=False) if size == after]
+        twice = [size for size, after in pairwise(sizes) if size == after]
         if twice:
             raise CostError(f"size {twice[0]} was measured twice in one curve")
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from compilescope.ladder.ladder import BucketLadder
 from compilescope.ladder.planner._caps import solve_within
-from compilescope.ladder.planner._problem import Problem, build
-from compilescope.ladder.planner._solve import Solution
+from compilescope.ladder.planner._problem import build
 from compilescope.ladder.planner.costs import US_PER_S, Costs
 from compilescope.ladder.planner.errors import PlanError
 from compilescope.ladder.planner.limits import Limits
-from compilescope.ladder.planner.serve import serve, upkeep
+from compilescope.ladder.planner.serve import AnyLadder, serve, upkeep
 from compilescope.ladder.planner.traffic import Traffic
 
+Method = Literal["exact", "lagrangian", "local search"]
 _SAME = 1e-12  # relative difference below which fewer rungs win
 
 
@@ -27,7 +29,7 @@ class Choice:
     the rungs spread over the calls of the horizon, both in the unit of the costs.
     """
 
-    ladder: BucketLadder
+    ladder: AnyLadder
     cost: float
     total: float
     compile_s: float
@@ -40,20 +42,22 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class LadderPlan:
-    """``by_count`` has the best ladder of each number of rungs; ``chosen`` is the best of all.
+    """``by_count`` has the best ladder of each number of rungs that is of use; ``chosen`` is the best of all.
 
-    ``calls`` is the horizon: how many calls pay for the rungs. ``gap`` is None where the plan is exact, else
-    no ladder within the caps is better than ``chosen`` by more than this share of its total (0.01: 1 %).
+    ``calls`` is the horizon: how many calls pay for the rungs. ``method`` is "exact"; "lagrangian", then no
+    ladder within the caps is better than ``chosen`` by more than the share ``gap`` of its total (0.01: 1 %);
+    or "local search", then nothing is known about better ones.
     ``pays`` is False when the best is no static rung at all, None where that cannot be known because no
     dynamic cost was given. ``pays_from_calls`` is the horizon from which some static rung pays, where one
     would at last and the seconds of a rung are known.
     """
 
-    symbol: str
+    symbols: tuple[str, ...]
     chosen: Choice
     by_count: tuple[Choice, ...]
     calls: float
     limits: Limits
+    method: Method
     gap: float | None
     pays: bool | None
     pays_from_calls: float | None
@@ -70,26 +74,42 @@ def plan_ladder(
     """
     if len(traffic.names) > 1 or costs.symbols > 1:
         raise PlanError("this plans one symbol at a time", hint="use plan_product for two")
-    limits, horizon = limits or Limits(), _horizon(traffic, calls)
+    limits, horizon = limits or Limits(), horizon_of(traffic, calls)
     rows, counts = traffic.distinct()
-    problem = build(rows[:, 0], counts * (horizon / traffic.calls), costs, limits)
+    problem = build(rows[:, 0], counts.astype(float) * (horizon / traffic.calls), costs, limits)
     within = solve_within(problem)
-    by_count = tuple(_choice(problem, solution, horizon) for solution in within.solutions)
+    by_count = [choice_of(each.ladder, traffic, costs, horizon) for each in within.solutions]
+    least = cheapest(by_count).total * horizon
+    gap = None if within.bound is None else max(0.0, 1 - within.bound / least)
+    return finished(traffic, costs, limits, horizon, by_count, "exact" if gap is None else "lagrangian", gap)
+
+
+def finished(
+    traffic: Traffic,
+    costs: Costs,
+    limits: Limits,
+    horizon: float,
+    by_count: Sequence[Choice],
+    method: Method,
+    gap: float | None = None,
+) -> LadderPlan:
+    """The plan around the best ladders of each count, which are there in ascending order of it."""
     chosen = cheapest(by_count)
-    gap = None if within.bound is None else max(0.0, 1 - within.bound / (chosen.total * horizon))
+    by_count = _worth_showing(by_count)
     return LadderPlan(
-        traffic.names[0],
+        traffic.names,
         chosen,
-        by_count,
+        tuple(by_count),
         horizon,
         limits,
+        method,
         gap,
-        _has_static(chosen.ladder) if costs.dynamic else None,
+        has_static(chosen.ladder) if costs.dynamic else None,
         _pays_from(by_count) if costs.dynamic and costs.is_priced else None,
     )
 
 
-def _horizon(traffic: Traffic, calls: float | None) -> float:
+def horizon_of(traffic: Traffic, calls: float | None) -> float:
     if calls is None:
         return float(traffic.calls)
     if not (np.isfinite(calls) and calls > 0):
@@ -97,26 +117,38 @@ def _horizon(traffic: Traffic, calls: float | None) -> float:
     return float(calls)
 
 
-def _choice(problem: Problem, solution: Solution, horizon: float) -> Choice:
-    kept = upkeep(solution.ladder, problem.costs)
-    running = float(serve(solution.ladder, problem.sizes, problem.costs).cost @ problem.calls)
-    total = running + kept.price_us
-    return Choice(solution.ladder, running / horizon, total / horizon, kept.compile_s, kept.memory_bytes)
+def choice_of(ladder: AnyLadder, traffic: Traffic, costs: Costs, horizon: float) -> Choice:
+    rows, counts = traffic.distinct()
+    sizes = rows[:, 0] if len(traffic.names) == 1 else rows
+    cost = float(serve(ladder, sizes, costs).cost @ counts) / traffic.calls
+    kept = upkeep(ladder, costs)
+    return Choice(ladder, cost, cost + kept.price_us / horizon, kept.compile_s, kept.memory_bytes)
 
 
-def cheapest(choices: tuple[Choice, ...]) -> Choice:
+def cheapest(choices: Sequence[Choice]) -> Choice:
     """The least total; of equal ones the fewest rungs."""
     least = min(choice.total for choice in choices)
     return next(choice for choice in choices if choice.total <= least * (1 + _SAME))
 
 
-def _has_static(ladder: BucketLadder) -> bool:
-    return bool(ladder.pin_rungs or ladder.pad_rungs)
+def _worth_showing(choices: Sequence[Choice]) -> list[Choice]:
+    """Without those that more rungs made no better in any way."""
+    kept: list[Choice] = []
+    for choice in choices:
+        if all(choice.cost < fewer.cost or choice.total < fewer.total for fewer in kept):
+            kept.append(choice)
+    return kept
 
 
-def _pays_from(by_count: tuple[Choice, ...]) -> float | None:
+def has_static(ladder: AnyLadder) -> bool:
+    if isinstance(ladder, BucketLadder):
+        return bool(ladder.pin_rungs or ladder.pad_rungs)
+    return bool(ladder.static_rungs)
+
+
+def _pays_from(by_count: Sequence[Choice]) -> float | None:
     """Calls after which the first ladder with a static rung has earned what it takes more than none."""
-    bare = [choice for choice in by_count if not _has_static(choice.ladder)]
+    bare = [choice for choice in by_count if not has_static(choice.ladder)]
     if not bare:
         return None
     base = min(bare, key=lambda choice: choice.total)

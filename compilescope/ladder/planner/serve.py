@@ -1,4 +1,4 @@
-"""What a ladder does with sizes, and what that costs: the dispatch rule of BucketLadder, for many sizes at once."""
+"""What a ladder does with sizes, and what that costs: the rule of BucketLadder, for many sizes at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 from compilescope.ladder.ladder import BucketLadder
 from compilescope.ladder.planner.costs import US_PER_S, Costs
 from compilescope.ladder.planner.curve import Bools, Floats
+from compilescope.ladder.planner.joint import JointLadder
 from compilescope.ladder.planner.traffic import Sizes
+
+AnyLadder = BucketLadder | JointLadder
+Kinds = NDArray[np.int8]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,8 +31,9 @@ class Served:
     RANGE: ClassVar[int] = 2
     UNSERVED: ClassVar[int] = 3
 
-    kind: NDArray[np.int8]
+    kind: Kinds
     size: Sizes
+    hint: Sizes
     cost: Floats
     low: Floats
     high: Floats
@@ -36,27 +41,60 @@ class Served:
     inside: Bools
 
 
-def serve(ladder: BucketLadder, sizes: Sizes, costs: Costs) -> Served:
-    """How ``ladder`` serves each of ``sizes`` (one symbol), as BucketLadder.serving does.
+def static_sizes(ladder: BucketLadder) -> list[int]:
+    """Sizes of its pins and pads, ascending."""
+    return sorted([pin.size for pin in ladder.pin_rungs] + [pad.size for pad in ladder.pad_rungs])
 
-    A size no rung holds runs at its own size: through the dynamic artifact where its cost is known, else as if
-    it had an artifact of its own, which flatters the ladder; so unserved calls are counted apart.
+
+def serve(ladder: AnyLadder, sizes: Sizes, costs: Costs) -> Served:
+    """How ``ladder`` serves each of ``sizes``: shape (calls,), or (calls, 2) for a ladder of two symbols.
+
+    A size no rung holds runs at its own size: through the dynamic artifact where its cost is known, else as
+    if it had an artifact of its own. That flatters the ladder, so unserved calls are counted apart.
     """
-    kind = np.full(len(sizes), Served.UNSERVED, np.int8)
-    size, hint = sizes.copy(), np.zeros(len(sizes), np.int64)
+    if isinstance(ladder, BucketLadder):
+        return _priced(*_by_one(ladder, sizes), costs)
+    return _priced(*_by_two(ladder, sizes), costs)
+
+
+def _by_one(ladder: BucketLadder, sizes: Sizes) -> tuple[Kinds, Sizes, Sizes]:
+    """As BucketLadder.serving does: its pin, else the smallest pad that holds it, else its range."""
+    kind, hint = np.full(len(sizes), Served.UNSERVED, np.int8), np.zeros(len(sizes), np.int64)
     for span in ladder.range_rungs:
         inside = (sizes >= span.low) & (sizes <= span.high)
         kind[inside], hint[inside] = Served.RANGE, span.hint
-    pads = np.array([pad.size for pad in ladder.pad_rungs], np.int64)
-    place = np.searchsorted(pads, sizes)
-    held = place < len(pads)
-    kind[held], size[held] = Served.PAD, pads[place[held]]
+    held, size = _padded(ladder, sizes)
+    kind[held] = Served.PAD
     exact = np.isin(sizes, [pin.size for pin in ladder.pin_rungs])
     kind[exact], size[exact] = Served.PIN, sizes[exact]
-    return _priced(kind, size, hint, costs)
+    return kind, size, hint
 
 
-def _priced(kind: NDArray[np.int8], size: Sizes, hint: Sizes, costs: Costs) -> Served:
+def _by_two(ladder: JointLadder, sizes: Sizes) -> tuple[Kinds, Sizes, Sizes]:
+    kind, size = np.full(len(sizes), Served.UNSERVED, np.int8), sizes.copy()
+    if ladder.pads is not None:
+        padded = [_padded(each, sizes[:, axis]) for axis, each in enumerate(ladder.pads)]
+        held = padded[0][0] & padded[1][0]
+        kind[held] = Served.PAD
+        size[held] = np.stack([padded[0][1], padded[1][1]], axis=1)[held]
+    if ladder.highest is not None:
+        kind[(sizes <= np.array(ladder.highest)).all(axis=1)] = Served.RANGE
+    pinned = set(ladder.pinned)
+    exact = np.array([(int(a), int(b)) in pinned for a, b in sizes], bool)
+    kind[exact] = Served.PIN
+    return kind, size, np.zeros(len(sizes), np.int64)
+
+
+def _padded(ladder: BucketLadder, sizes: Sizes) -> tuple[Bools, Sizes]:
+    """Which sizes a pad holds, and the pad; the size itself where none does."""
+    pads, size = np.array([pad.size for pad in ladder.pad_rungs], np.int64), sizes.copy()
+    place = np.searchsorted(pads, sizes)
+    held = place < len(pads)
+    size[held] = pads[place[held]]
+    return held, size
+
+
+def _priced(kind: Kinds, size: Sizes, hint: Sizes, costs: Costs) -> Served:
     cost, (low, high) = costs.static.at(size), costs.static.interval(size)
     known, inside = costs.static.is_measured(size), costs.static.is_inside(size)
     if costs.dynamic:
@@ -65,7 +103,7 @@ def _priced(kind: NDArray[np.int8], size: Sizes, hint: Sizes, costs: Costs) -> S
             through, rows = costs.nearest(each).model, dynamic & (hint == each)
             cost[rows], (low[rows], high[rows]) = through.at(size[rows]), through.interval(size[rows])
             known[rows], inside[rows] = through.is_measured(size[rows]), through.is_inside(size[rows])
-    return Served(kind, size, cost, low, high, known, inside)
+    return Served(kind, size, hint, cost, low, high, known, inside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +118,14 @@ class Upkeep:
         return self.compile_s * US_PER_S
 
 
-def upkeep(ladder: BucketLadder, costs: Costs) -> Upkeep:
+def upkeep(ladder: AnyLadder, costs: Costs) -> Upkeep:
     """Compile and capture seconds and bytes of all rungs together; 0 where the costs do not say."""
-    static = np.array([rung.size for rung in (*ladder.pin_rungs, *ladder.pad_rungs)], np.int64)
-    hints = np.array([span.hint for span in ladder.range_rungs], np.int64)
+    if isinstance(ladder, BucketLadder):
+        static = np.array(static_sizes(ladder), np.int64)
+        hints = np.array([span.hint for span in ladder.range_rungs], np.int64)
+    else:
+        static = np.array(ladder.static_rungs, np.int64).reshape(-1, 2)
+        hints = np.array([ladder.highest] if ladder.highest else [], np.int64).reshape(-1, 2)
     return Upkeep(
         float(costs.seconds(static).sum() + costs.seconds(hints, static=False).sum()),
         float(costs.bytes(static).sum()),

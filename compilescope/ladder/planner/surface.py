@@ -92,7 +92,7 @@ class Surface:
 
 
 def _cell(values: Floats, axis: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """The cell each value lies in (the last one beyond the grid) and how far into it; never before the first."""
+    """The cell each value lies in, the last one beyond the grid, and how far into it; 0 before the first."""
     cell = np.clip(np.searchsorted(axis, values, side="right") - 1, 0, len(axis) - 2)
     return cell, np.maximum((values - axis[cell]) / (axis[cell + 1] - axis[cell]), 0.0)
 

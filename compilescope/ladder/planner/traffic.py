@@ -141,12 +141,12 @@ def _first_outside(sizes: Sizes) -> int:
 
 def _earlier_half(counts: Sizes) -> Sizes:
     before = np.cumsum(counts) - counts
-    return np.clip(counts.sum() // 2 - before, 0, counts)
+    return np.asarray(np.clip(counts.sum() // 2 - before, 0, counts))
 
 
 def _random_half(counts: Sizes) -> Sizes:
     draw = np.random.default_rng(_SEED)
     total = int(counts.sum())
     if total < _MOST_TO_DRAW:
-        return draw.multivariate_hypergeometric(counts, total // 2, method="marginals")
-    return draw.binomial(counts, 0.5)
+        return np.asarray(draw.multivariate_hypergeometric(counts, total // 2, method="marginals"))
+    return np.asarray(draw.binomial(counts, 0.5))

@@ -1,0 +1,170 @@
+"""The sizes a recording saw, per frame, for the ladder planner.
+
+A frame's sizes are scattered over its cache entries: one entry is static and has a size as a constant,
+another is symbolic and counts the values of its symbols. They are joined by what they guard: dimension d of
+input x.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from compilescope.analysis.report import Frame, Graph, Report
+from compilescope.ladder.planner import Traffic, TrafficError
+
+Dimension = tuple[str, int]  # source of a tensor input, and which dimension of it
+Place = tuple[str, str, int, str]  # function, file, line, and the frame's number in compile ids
+
+_LOCAL = re.compile(r"L\['(\w+)'\]")
+_OTHER = "other"
+_MOST_LISTED = 8
+
+
+def traffic_from_report(report: Report) -> list[Traffic]:
+    """One for each frame that saw some input dimension change, most calls first.
+
+    Symbols are named after the dimension, as ``x.size(0)``; dimensions that always are equal are one symbol.
+    Order in time is not known. ``unseen`` counts calls whose sizes were not: calls that ran eagerly after the
+    recompile limit, values beyond the cap of kept ones, and sizes that cannot be told from the counted ones.
+    """
+    groups: dict[Place, list[Graph]] = defaultdict(list)
+    for graph in report.graphs:
+        if not graph.backward:
+            groups[(graph.function, graph.file, graph.line, _frame_number(graph.compile_id))].append(graph)
+    found = [_of_frame(report, place, graphs) for place, graphs in groups.items()]
+    return sorted((each for each in found if each is not None), key=lambda each: (-each.calls, each.label))
+
+
+def traffic_of(report: Report, frame: str = "") -> Traffic:
+    """Of the frames whose function, file or line holds the text ``frame``, the one with most calls.
+
+    Raises TrafficError when there is none; its hint lists the frames there are.
+    """
+    every = traffic_from_report(report)
+    found = [traffic for traffic in every if frame in traffic.label]
+    if found:
+        return found[0]
+    if not every:
+        raise TrafficError("no frame of this recording saw the size of an input change")
+    labels = ", ".join(traffic.label for traffic in every[:_MOST_LISTED])
+    raise TrafficError(f"no frame {frame!r} saw the size of an input change", hint=f"these did: {labels}")
+
+
+def _of_frame(report: Report, place: Place, graphs: Sequence[Graph]) -> Traffic | None:
+    shapes = [_dimensions(graph) for graph in graphs]
+    changing = _changing(shapes)
+    rows: Counter[tuple[int, ...]] = Counter()
+    unseen: int | None = _eager_calls(report, place)
+    for graph, shape in zip(graphs, shapes, strict=True):
+        for row, count in _rows(graph, [shape.get(dimension) for dimension in changing]):
+            if count is None or row is None:
+                unseen = None if count is None or unseen is None else unseen + count
+            else:
+                rows[row] += count
+    names, sizes = _independent(changing, list(rows))
+    if not names:
+        return None
+    merged: Counter[tuple[int, ...]] = Counter()
+    for row, count in zip(sizes, rows.values(), strict=True):
+        merged[row] += count
+    function, file, line, _ = place
+    return Traffic.of(
+        list(merged),
+        names=names,
+        counts=merged.values(),
+        ordered=False,
+        label=f"{function} {file}:{line}",
+        unseen=unseen,
+    )
+
+
+def _frame_number(compile_id: str) -> str:
+    match = re.search(r"(\d+)/\d+", compile_id)
+    return match.group(1) if match else compile_id
+
+
+def _dimensions(graph: Graph) -> dict[Dimension, int | str]:
+    """Sizes of the tensor inputs: numbers where static, else the symbol or expression as text."""
+    return {
+        (placeholder.source, number): size if isinstance(size, int) else str(size)
+        for placeholder in graph.placeholders
+        if placeholder.kind == "tensor" and placeholder.source
+        for number, size in enumerate(placeholder.shape or ())
+    }
+
+
+def _changing(shapes: Sequence[Mapping[Dimension, int | str]]) -> list[Dimension]:
+    """Dimensions that are a symbol in some entry or differ between entries, in order of the inputs."""
+    values: dict[Dimension, set[int | str]] = defaultdict(set)
+    for shape in shapes:
+        for dimension, size in shape.items():
+            values[dimension].add(size)
+    return [
+        dimension
+        for dimension, sizes in values.items()
+        if len(sizes) > 1 or any(isinstance(size, str) for size in sizes)
+    ]
+
+
+def _rows(
+    graph: Graph, sizes: Sequence[int | str | None]
+) -> Iterator[tuple[tuple[int, ...] | None, int | None]]:
+    """(sizes or None where unknown, calls or None where unknown) of one cache entry."""
+    static = _evaluated(sizes, {})
+    if static is not None:
+        if graph.calls != 0:
+            yield static, graph.calls
+        return
+    counted = 0
+    for seen in graph.sizes_seen or ():
+        counted += seen.count
+        yield None if _OTHER in seen.values else _evaluated(sizes, seen.values), seen.count
+    if graph.calls is None:
+        if graph.sizes_seen is None:
+            yield None, None
+    elif graph.calls > counted:
+        yield None, graph.calls - counted
+
+
+def _evaluated(sizes: Sequence[int | str | None], values: Mapping[str, Any]) -> tuple[int, ...] | None:
+    row = [values.get(size) if isinstance(size, str) else size for size in sizes]
+    whole = [size for size in row if isinstance(size, int) and not isinstance(size, bool) and size >= 1]
+    return tuple(whole) if len(whole) == len(row) else None
+
+
+def _independent(
+    changing: Sequence[Dimension], rows: Sequence[tuple[int, ...]]
+) -> tuple[list[str], list[tuple[int, ...]]]:
+    """Without dimensions that never changed, and those that always equal an earlier one."""
+    columns = list(zip(*rows, strict=True))
+    kept = [
+        place
+        for place, column in enumerate(columns)
+        if len(set(column)) > 1 and column not in columns[:place]
+    ]
+    names = [_name(changing[place]) for place in kept]
+    return names, [tuple(row[place] for place in kept) for row in rows]
+
+
+def _name(dimension: Dimension) -> str:
+    source, number = dimension
+    return _LOCAL.sub(r"\1", source) + f".size({number})"
+
+
+def _eager_calls(report: Report, place: Place) -> int | None:
+    """Calls of the frame that no compiled code served; None where a limit was hit and nobody counted."""
+    frames = [frame for frame in report.frames if _is_of(frame, place)]
+    known = [frame.eager_calls for frame in frames if frame.eager_calls is not None]
+    limits = [hit for hit in report.limit_hits if (hit.function, hit.file, hit.line) == place[:3]]
+    if limits and not known:
+        counted = [hit.eager_calls for hit in limits if hit.eager_calls is not None]
+        return sum(counted) if counted else None
+    return sum(known)
+
+
+def _is_of(frame: Frame, place: Place) -> bool:
+    same = (frame.function, frame.file, frame.line) == place[:3]
+    return same and any(_frame_number(compile_id) == place[3] for compile_id in frame.compile_ids)

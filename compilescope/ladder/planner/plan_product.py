@@ -1,0 +1,77 @@
+"""The plan for two symbols: a product of two ladders of pads, or pinned pairs, within a budget of rungs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from compilescope.ladder.planner._pad_products import pad_products
+from compilescope.ladder.planner._problem import check_kinds
+from compilescope.ladder.planner.costs import US_PER_S, Costs
+from compilescope.ladder.planner.errors import PlanError
+from compilescope.ladder.planner.joint import JointLadder
+from compilescope.ladder.planner.limits import Limits
+from compilescope.ladder.planner.plan import Choice, LadderPlan, Method, choice_of, finished, horizon_of
+from compilescope.ladder.planner.traffic import Traffic
+
+
+def plan_product(
+    traffic: Traffic, costs: Costs, limits: Limits | None = None, *, calls: float | None = None
+) -> LadderPlan:
+    """The ladders of two symbols that cost least; ``max_rungs`` is the budget of combinations.
+
+    Pinned pairs are exact. Pads (a product of two ladders) are exact where one symbol has few enough ladders
+    to try them all, else found by improving one ladder at a time, and said so. Alignment holds for the
+    second symbol. Raises PlanError when no product meets the limits, and for other than two symbols.
+    """
+    if len(traffic.names) != 2 or costs.symbols != 2:
+        raise PlanError("a product is planned for traffic and costs of two symbols")
+    limits, horizon = limits or Limits(), horizon_of(traffic, calls)
+    check_kinds(costs, limits)
+    limits = replace(limits, max_rungs=_affordable(costs, limits))
+    found: list[JointLadder] = []
+    method: Method = "exact"
+    if limits.pins and costs.dynamic:
+        found += _pinned_pairs(traffic, costs, limits, horizon)
+    if limits.pads:
+        products, is_exact = pad_products(traffic, costs, limits)
+        found += products
+        method = "exact" if is_exact else "local search"
+    by_count: dict[int, Choice] = {}
+    for ladder in found:
+        choice = choice_of(ladder, traffic, costs, horizon)
+        if len(ladder) not in by_count or choice.total < by_count[len(ladder)].total:
+            by_count[len(ladder)] = choice
+    return finished(traffic, costs, limits, horizon, [by_count[count] for count in sorted(by_count)], method)
+
+
+def _affordable(costs: Costs, limits: Limits) -> int:
+    """For two symbols every rung takes the same, so that caps are a number of rungs."""
+    one, most = np.ones((1, 2), np.int64), limits.max_rungs
+    for budget, each in (
+        (limits.compile_budget_s, float(costs.seconds(one)[0])),
+        (limits.memory_budget_bytes, float(costs.bytes(one)[0])),
+    ):
+        if budget is not None and each > 0:
+            most = min(most, int(budget / each * (1 + 1e-12)))
+    if most < 1:
+        raise PlanError("not even one rung fits the budget", hint="raise the budget")
+    return most
+
+
+def _pinned_pairs(traffic: Traffic, costs: Costs, limits: Limits, horizon: float) -> Iterator[JointLadder]:
+    """The pairs that gain most, as many as gain at all; each number of them."""
+    rows, counts = traffic.distinct()
+    dynamic = costs.dynamic[0].model.at(rows)
+    gain = (dynamic - costs.static.at(rows)) * counts * (horizon / traffic.calls)
+    gain -= costs.seconds(rows) * US_PER_S
+    gain[rows[:, 1] % limits.align != 0] = -1.0
+    highest = (int(rows[:, 0].max()), max(int(rows[:, 1].max()), limits.maximum or 0))
+    order = np.argsort(-gain, kind="stable")[: limits.max_rungs - 1]
+    order = order[gain[order] > 0]
+    names = (traffic.names[0], traffic.names[1])
+    for count in range(len(order) + 1):
+        pairs = sorted((int(a), int(b)) for a, b in rows[order[:count]])
+        yield JointLadder(names, pinned=tuple(pairs), highest=highest)

@@ -1,0 +1,130 @@
+"""Ladders people use without planning, with as many rungs as the planned one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from compilescope.ladder.ladder import BucketLadder
+from compilescope.ladder.planner.joint import JointLadder
+from compilescope.ladder.planner.serve import AnyLadder
+from compilescope.ladder.planner.traffic import Sizes, Traffic
+
+Rule = Callable[["Wanted"], list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """At most ``rungs`` rungs for sizes ``lowest..highest``; ``sizes`` and ``counts`` are the traffic's."""
+
+    rungs: int
+    lowest: int
+    highest: int
+    align: int
+    sizes: Sizes
+    counts: Sizes
+
+
+def powers_of_two(wanted: Wanted) -> list[int]:
+    """The largest ones; where fewer are enough, all that are of use."""
+    top, size, found = _power_above(wanted.highest), _power_above(wanted.lowest), []
+    while size <= top:
+        found.append(size)
+        size *= 2
+    return found[-wanted.rungs :]
+
+
+def multiples(wanted: Wanted) -> list[int]:
+    """Of the smallest step, itself a multiple of the alignment, for which that many are enough."""
+    step = max(1, (wanted.highest - wanted.lowest) // wanted.rungs // wanted.align) * wanted.align
+    while _up(wanted.highest, step) // step - _up(wanted.lowest, step) // step + 1 > wanted.rungs:
+        step += wanted.align
+    return list(range(_up(wanted.lowest, step), _up(wanted.highest, step) + 1, step))
+
+
+def quantiles(wanted: Wanted) -> list[int]:
+    """Sizes that cut the calls in equal parts."""
+    order = np.argsort(wanted.sizes, kind="stable")
+    share = np.cumsum(wanted.counts[order]) / wanted.counts.sum()
+    at = np.searchsorted(share, np.arange(1, wanted.rungs) / wanted.rungs)
+    cut = [_up(int(size), wanted.align) for size in wanted.sizes[order][at]]
+    return sorted({*cut, _up(wanted.highest, wanted.align)})
+
+
+def vllm_default(wanted: Wanted) -> list[int]:
+    """vLLM's rule for capture sizes, carried on to the largest size, thinned evenly to that many."""
+    top = wanted.highest
+    rule = [1, 2, 4, *range(8, 256, 8), *range(256, _up(top, 16) + 1, 16)]
+    first = next(place for place, size in enumerate(rule) if size >= wanted.lowest)
+    last = next(place for place, size in enumerate(rule) if size >= top)
+    kept = np.linspace(first, last, min(wanted.rungs, last - first + 1) + 1)[1:].round().astype(int)
+    return sorted({rule[place] for place in kept} | {rule[last]})
+
+
+def most_frequent(wanted: Wanted) -> list[int]:
+    """The sizes that come most often."""
+    sizes, where = np.unique(wanted.sizes, return_inverse=True)
+    counts = np.bincount(where.ravel(), weights=wanted.counts)
+    counts[sizes % wanted.align != 0] = 0
+    order = np.argsort(-counts, kind="stable")[: wanted.rungs]
+    return sorted(sizes[order[counts[order] > 0]].tolist())
+
+
+PAD_RULES: Mapping[str, Rule] = {
+    "powers of two": powers_of_two,
+    "multiples": multiples,
+    "quantiles": quantiles,
+    "vLLM's default": vllm_default,
+}
+PIN_RULES: Mapping[str, Rule] = {"most frequent": most_frequent, **PAD_RULES}
+
+
+def rivals_of(
+    ladder: AnyLadder, traffic: Traffic, rungs: int, align: int, maximum: int | None
+) -> dict[str, AnyLadder]:
+    """By name: ladders of the kind of ``ladder`` with ``rungs`` rungs, or fewer where a rule has fewer."""
+    if isinstance(ladder, JointLadder):
+        return _joint_rivals(ladder, traffic, align, maximum)
+    wanted = _wanted(traffic, 0, rungs, align, maximum)
+    if ladder.pad_rungs or not ladder.range_rungs:
+        return {name: BucketLadder.pads(rule(wanted)) for name, rule in PAD_RULES.items()}
+    span = ladder.range_rungs[-1]
+    pinned = _wanted(traffic, 0, max(1, rungs - 1), align, maximum)
+    return {name: _with_range(rule(pinned), wanted.highest, span.hint) for name, rule in PIN_RULES.items()}
+
+
+def _with_range(pins: list[int], highest: int, hint: int) -> BucketLadder:
+    return BucketLadder.pins(pins) | BucketLadder.range(1, max(highest, hint, *pins) + 1, hint)
+
+
+def _joint_rivals(
+    ladder: JointLadder, traffic: Traffic, align: int, maximum: int | None
+) -> dict[str, AnyLadder]:
+    if ladder.pads is None:
+        return {}
+    wanted = [
+        _wanted(traffic, axis, len(each), (1, align)[axis], (None, maximum)[axis])
+        for axis, each in enumerate(ladder.pads)
+    ]
+    return {
+        name: JointLadder(
+            ladder.names, (BucketLadder.pads(rule(wanted[0])), BucketLadder.pads(rule(wanted[1])))
+        )
+        for name, rule in PAD_RULES.items()
+    }
+
+
+def _wanted(traffic: Traffic, axis: int, rungs: int, align: int, maximum: int | None) -> Wanted:
+    sizes = traffic.sizes[:, axis]
+    highest = max(int(sizes.max()), maximum or 0)
+    return Wanted(rungs, int(sizes.min()), highest, align, sizes, traffic.counts)
+
+
+def _power_above(size: int) -> int:
+    return 1 << (size - 1).bit_length()
+
+
+def _up(size: int, step: int) -> int:
+    return -(-size // step) * step
