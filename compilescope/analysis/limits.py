@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from compilescope.analysis.attempts import Attempt, Attempts
 from compilescope.analysis.index import FrameGroup, Index
 from compilescope.analysis.report import GuardChange, LimitHit, Missing
-from compilescope.model import Location
 
+_SET_TO = re.compile(r"currently set to (\d+)")
 _NO_COUNT = "the hook that counts guard misses after a limit was not there"
 
 
@@ -63,7 +64,8 @@ def _limit(index: Index, frame: FrameGroup) -> int | None:
         same = limit.code_serial == frame.serial if frame.serial is not None else limit.code == frame.code
         if same and limit.limit is not None:
             return limit.limit
-    return None
+    stated = (_SET_TO.search(c.fail_reason or "") for c in frame.compiles if c.refused)
+    return next((int(match[1]) for match in stated if match), None)
 
 
 def _last_cause(attempts: Iterable[Attempt]) -> GuardChange | None:
@@ -89,7 +91,3 @@ def _missing(index: Index, row: LimitHit) -> list[Missing]:
     if row.limit is None:
         found.append(Missing(f"limit of {where}", "the limit in force was not recorded"))
     return found
-
-
-def place_of_limit(index: Index, frame: FrameGroup) -> Location:
-    return index.blamed(frame)

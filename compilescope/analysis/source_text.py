@@ -11,7 +11,6 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 _TABLES = frozenset(("_modules", "_parameters", "_buffers", "__dict__"))
-_RANGE_PARTS = frozenset(("start", "stop", "step"))
 _STACK = "___stack"
 
 
@@ -111,8 +110,6 @@ def _holder(node: ast.expr, root: str | None, is_global: bool, modules: Set[str]
     if isinstance(node, ast.Attribute):
         if node.attr == "cell_contents":
             return "closure"
-        if node.attr in _RANGE_PARTS and _scope_item(node.value) and not is_global:
-            return "argument"  # a range or a slice is passed as one value
         return "module_attribute" if _is_module(node.value, modules) else "object_attribute"
     if isinstance(node, ast.Subscript):
         return _item_holder(node, root, is_global, modules)

@@ -23,6 +23,8 @@ def relation(condition: Condition, values: Mapping[str, Any] | None = None) -> l
         tree = ast.parse(condition.text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return [_plain(condition)] if condition.text else []
+    if isinstance(tree, ast.BoolOp):
+        return _several(condition, tree)
     operands = _operands(tree) if isinstance(tree, ast.Compare) else []
     if not isinstance(tree, ast.Compare) or not operands:
         return [_plain(condition)]
@@ -38,6 +40,18 @@ def relation(condition: Condition, values: Mapping[str, Any] | None = None) -> l
     elif kind == "duck_shape" and now:
         new = " and ".join(str(now.get(operand, "?")) for operand in operands[:2])
     return [Change(kind, name, plain_text(condition.text), new, holder, comment=condition.comment, root=root)]
+
+
+def _several(condition: Condition, tree: ast.BoolOp) -> list[Change]:
+    """Relations joined by and / or: which one failed is not known, so the whole stands as the old value."""
+    parts = [_operands(part) for part in tree.values if isinstance(part, ast.Compare)]
+    operands = [operand for part in parts for operand in part]
+    if not operands:
+        return [_plain(condition)]
+    name, root, holder = describe(operands[0])
+    text = plain_text(condition.text)
+    new = plain_text(f"not ({condition.text})")
+    return [Change("symbolic_guard", name, text, new, holder, comment=condition.comment, root=root)]
 
 
 def describe(source: str) -> tuple[str, str | None, str | None]:

@@ -36,7 +36,7 @@ def compare(report: Report, case: Case, *, fixed: bool = False, exit_status: boo
 
 
 def _counts(report: Report, counts: Mapping[str, Any], exit_status: bool) -> Iterator[str]:
-    if set(counts.values()) <= {0, False} and len(report.processes) > 1:
+    if not any(counts.values()) and len(report.processes) > 1:
         return  # the recorder of the corpus saw no child processes
     totals = report.totals
     pairs = {
@@ -81,7 +81,9 @@ def _recompiles(report: Report, case: Case) -> Iterator[str]:
     for want in case["recompiles"]:
         rows = [row for row in report.recompiles if _is_about(row, want, case)]
         if not rows:
-            have = [(r.function, r.file, r.line, r.kind, r.holder, r.source, r.changes) for r in report.recompiles]
+            have = [
+                (r.function, r.file, r.line, r.kind, r.holder, r.source, r.changes) for r in report.recompiles
+            ]
             yield f"no recompile for {want.get('frame')} {want['source']} {want['kind_slug']}; have {have}"
         elif not any(_has_changes(row, want) for row in rows):
             yield f"{want['source']}: expected {_wanted_changes(want)}, got {[r.changes for r in rows]}"
@@ -152,11 +154,20 @@ def _limit(report: Report, case: Case) -> Iterator[str]:
         yield f"expected one limit hit, got {len(report.limit_hits)}"
         return
     got = report.limit_hits[0]
-    for name, key in (("function", "frame"), ("line", "line"), ("eager_calls", "eager_calls"), ("total_calls", "total_calls")):
+    for name, key in (
+        ("function", "frame"),
+        ("line", "line"),
+        ("eager_calls", "eager_calls"),
+        ("total_calls", "total_calls"),
+    ):
         if getattr(got, name) != want[key]:
             yield f"limit {name}: expected {want[key]}, got {getattr(got, name)}"
     cause = got.last_cause
-    if blocked and cause and (cause.source, cause.old, cause.new) != (blocked["source"], blocked["old"], blocked["new"]):
+    if (
+        blocked
+        and cause
+        and (cause.source, cause.old, cause.new) != (blocked["source"], blocked["old"], blocked["new"])
+    ):
         yield f"limit cause: expected {blocked}, got {cause}"
     if blocked and not any((blocked["old"], blocked["new"]) in r.blocked_changes for r in report.recompiles):
         yield f"no recompile row shows the refused change {blocked}"

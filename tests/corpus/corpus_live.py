@@ -1,7 +1,7 @@
 """Runs corpus scripts under ``compilescope run`` and compares the reports with their known diagnosis.
 
-    python tests/corpus/corpus_live.py [NAME...]      compare, print every disagreement, exit 1 if there is one
-    python tests/corpus/corpus_live.py --store        also store the packed recordings as fixtures
+python tests/corpus/corpus_live.py [NAME...]      compare, print every disagreement, exit 1 if there is one
+python tests/corpus/corpus_live.py --store        also store the packed recordings as fixtures
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def disagreements(program: str, recording: Path) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--store", action="store_true")
     parser.add_argument("--scripts", type=Path, default=SCRIPTS, help="where the programs are run from")

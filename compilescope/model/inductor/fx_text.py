@@ -1,0 +1,136 @@
+"""Graphs as ``print_readable`` writes them: nodes with layouts, and the user line each stands under."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from compilescope.model.inductor.tensors import Tensor, printed_tensor
+from compilescope.model.inductor.values import SourceLine
+
+_FILE = re.compile(r"^# File: (.+?):(\d+) in (.+?)(?:, code: (.*))?$")
+_NODE = re.compile(r'^(\w+)(?:: "([^"]*)")? = (.+)$')
+_INPUT = re.compile(r'^(\w+): "([^"]*)",?(?:\s*# (.*))?$')
+_INLINE_INPUT = re.compile(r'(\w+): "([^"]*)"')
+_OUTPUT = re.compile(r"^(.+?),\s+# (.*)$")
+_CALL = re.compile(r"^((?:torch|operator|aten|prims|math|builtins|self)[\w.]*|[\w.]+)\(")
+_INDEX = re.compile(r"^(\w+)\[")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """``op`` without ``torch.ops.``; ``getitem`` for an index. ``inputs``: names of nodes it reads."""
+
+    name: str
+    op: str
+    tensor: Tensor | None
+    annotation: str
+    line: SourceLine | None
+    inputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    name: str
+    label: str  # torch's description: PlainAOTOutput(idx=0), SavedForBackwardsAOTOutput(idx=4) ...
+
+
+@dataclass(frozen=True, slots=True)
+class FxGraph:
+    """``inputs``: name -> (annotation, label)."""
+
+    inputs: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    nodes: tuple[Node, ...] = ()
+    outputs: tuple[Output, ...] = ()
+
+    def by_name(self) -> dict[str, Node]:
+        return {node.name: node for node in self.nodes}
+
+    @property
+    def calls(self) -> tuple[Node, ...]:
+        """Nodes that compute: no index into a tuple of results, no symbolic size."""
+        return tuple(n for n in self.nodes if n.op != "getitem" and not n.annotation.startswith("Sym("))
+
+
+def parse_fx(text: str) -> FxGraph:
+    """The outermost graph of a printed module; subgraphs of higher-order ops are left out. Never raises."""
+    inputs: dict[str, tuple[str, str]] = {}
+    nodes: list[Node] = []
+    outputs: list[Output] = []
+    known: set[str] = set()
+    line: SourceLine | None = None
+    state = "before"
+    for raw in text.split("\n"):
+        stripped = raw.strip()
+        if state == "before":
+            if stripped.startswith("def forward("):
+                for name, annotation in _INLINE_INPUT.findall(stripped):
+                    inputs[name] = (annotation, "")
+                state = "body" if stripped.endswith("):") else "signature"
+                known.update(inputs)
+        elif state == "signature":
+            if stripped in ("):", ")") or stripped.endswith("):"):
+                known.update(inputs)
+                state = "body"
+            elif found := _INPUT.match(stripped):
+                inputs[found.group(1)] = (found.group(2), found.group(3) or "")
+        elif state == "outputs":
+            if stripped == ")":
+                break
+            if found := _OUTPUT.match(stripped):
+                outputs.append(Output(found.group(1), found.group(2)))
+        elif stripped.startswith("# File: "):
+            line = _source_line(stripped)
+        elif stripped.startswith("# No stacktrace"):
+            line = None
+        elif stripped.startswith("return"):
+            if stripped.endswith("("):
+                state = "outputs"
+                continue
+            outputs += [Output(name, "") for name in _NAME.findall(stripped[6:])]
+            break
+        elif stripped.startswith(("class ", "def ")):
+            break
+        elif found := _NODE.match(stripped):
+            node = _node(found, line, known)
+            nodes.append(node)
+            known.add(node.name)
+    return FxGraph(inputs, tuple(nodes), tuple(outputs))
+
+
+def _source_line(comment: str) -> SourceLine | None:
+    found = _FILE.match(comment)
+    if not found:
+        return None
+    file, number, function, code = found.groups()
+    return SourceLine(file, int(number), function, (code or "").strip())
+
+
+def _node(found: re.Match[str], line: SourceLine | None, known: set[str]) -> Node:
+    name, annotation, expression = found.groups()
+    expression = expression.partition(";  ")[0]
+    call = _CALL.match(expression)
+    if call:
+        op = call.group(1).removeprefix("torch.ops.")
+        body = expression[call.end() :]
+    else:
+        op = "getitem" if _INDEX.match(expression) else "other"
+        body = expression
+    used = {word: None for word in _NAME.findall(body) if word in known}
+    owner = op.partition(".")[0]
+    if owner in known:  # a method of a node: `x.view(...)`
+        used = {owner: None, **used}
+    text = annotation or ""
+    return Node(name, op, printed_tensor(text), text, line, tuple(used))
+
+
+def lines_by_name(*graphs: FxGraph | None) -> dict[str, SourceLine]:
+    """The user line of every named node; where graphs share a name the first graph's counts."""
+    found: dict[str, SourceLine] = {}
+    for graph in graphs:
+        for node in graph.nodes if graph else ():
+            if node.line is not None:
+                found.setdefault(node.name, node.line)
+    return found

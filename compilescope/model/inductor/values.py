@@ -1,0 +1,344 @@
+"""Facts of one compiled graph below Dynamo: frozen, plain, and with where they come from.
+
+Byte counts with symbols are :class:`Size`; ``str()`` prints the expression, ``.value`` is the number if it is
+static, ``.at(hints)`` the number for given sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from compilescope.model.inductor.sizes import Size
+from compilescope.model.inductor.tensors import Tensor
+
+GraphKey = tuple[int, int, int, int]  # compiled autograd (-1: none), epoch, frame, recompile
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SourceLine:
+    """A user's line as torch printed it. ``function`` and ``code`` may be empty."""
+
+    file: str
+    line: int
+    function: str = ""
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FxNode:
+    """An FX node behind a kernel: its name in the graph and its ATen op."""
+
+    name: str
+    op: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An argument of a launch. ``role``: in | out | inout | size."""
+
+    name: str
+    role: str
+    tensor: Tensor | None
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One launch per call of the graph, in order. ``function``: ``call``, ``partition_0``, a branch."""
+
+    kernel: str
+    kind: str
+    function: str
+    operands: tuple[Operand, ...]
+    sources: tuple[str, ...]  # names of nodes in Dynamo's graph
+    aten: tuple[str, ...]
+    lines: tuple[SourceLine, ...]
+    bytes_moved: Size | None
+    text: str
+
+    @property
+    def shapes(self) -> tuple[Tensor, ...]:
+        return tuple(o.tensor for o in self.operands if o.tensor is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel of a graph. Extern calls of the same function are one kernel launched several times.
+
+    ``config``: what is fixed in the code (``BLOCK_M``, ``num_warps``); ``size_hints`` what Triton tunes for.
+    """
+
+    name: str
+    kind: str
+    library: str | None
+    launches: int
+    nodes: tuple[FxNode, ...]
+    aten: tuple[str, ...]
+    lines: tuple[SourceLine, ...]
+    device: str | None
+    dtypes: tuple[str, ...]
+    shapes: tuple[Tensor, ...]  # operands of the first launch
+    grid: str | None
+    config: Mapping[str, str]
+    size_hints: Mapping[str, str]
+    template: str | None  # mm | bmm | addmm | convolution | flex_attention, for templates
+    epilogue: tuple[str, ...]  # ops fused into a template
+    bytes_moved: Size | None
+    nodes_from: str | None  # scheduler | code | None: where nodes and lines come from
+
+
+@dataclass(frozen=True, slots=True)
+class FusedGroup:
+    """Scheduler nodes that became one. ``vertical``: one reads what another writes (derived)."""
+
+    nodes: tuple[str, ...]
+    vertical: bool
+    horizontal: bool
+    ops: tuple[str, ...]
+    bytes_before: int | None
+    bytes_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class MissedEpilogue:
+    """A library GEMM or convolution whose result only one pointwise kernel reads, right after it."""
+
+    extern: str
+    pointwise: str
+    buffer: str
+    tensor: Tensor | None
+    lines: tuple[SourceLine, ...]
+
+    @property
+    def saved_bytes(self) -> Size | None:
+        """What fusing would save: the result written once and read once less."""
+        written = self.tensor.size_bytes if self.tensor else None
+        return written * 2 if written is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """``bytes_*``: see :mod:`compilescope.model.inductor.fusion` for the formula. ``bytes_from``: its source."""
+
+    nodes_before: int | None
+    nodes_after: int | None
+    kernels: int
+    groups: tuple[FusedGroup, ...]
+    bytes_before: Size | None
+    bytes_after: Size | None
+    bytes_from: str  # scheduler | code
+    missed_epilogues: tuple[MissedEpilogue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    name: str
+    tensor: Tensor | None
+    size_bytes: Size | None
+    written_by: str | None  # the kernel that fills it
+    lines: tuple[SourceLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlan:
+    """See :mod:`compilescope.model.inductor.memory` for what is simulated and what is not in it."""
+
+    allocations: int
+    reuses: int
+    frees: int
+    allocated_bytes: Size
+    reused_bytes: Size
+    peak_bytes: Size
+    end_bytes: Size  # alive when the call returns: outputs and saved activations
+    peak_after: str | None  # the launch at which the peak is reached
+    live_at_peak: tuple[Buffer, ...]
+    unsized: tuple[str, ...]  # buffers the code does not give a size for
+    hints: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SavedTensor:
+    """What the forward keeps for the backward. ``kind``: activation | input | size | alias.
+
+    ``alias``: a view of an input, of an output or of another saved tensor: no memory of its own.
+    """
+
+    name: str
+    kind: str
+    tensor: Tensor | None
+    size_bytes: Size | None
+    line: SourceLine | None
+    base: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """An input written in place, made functional by AOTAutograd. ``copied_by``: the ``copy_`` in the graph."""
+
+    input: str
+    index: int | None
+    in_graph: bool
+    line: SourceLine | None
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """An output that shares memory with an input or an intermediate."""
+
+    output: int
+    kind: str  # torch's word: alias_of_input, is_input, alias_of_intermediate ...
+    base: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class AotGraphs:
+    """AOTAutograd's facts of one compile. Op counts are ``call_function`` nodes without ``getitem``."""
+
+    joint_ops: int | None
+    forward_ops: int | None
+    backward_ops: int | None
+    inference_ops: int | None
+    saved: tuple[SavedTensor, ...]
+    saved_bytes: Size
+    recomputed: tuple[FxNode, ...]
+    recompute_saves_bytes: Size  # what keeping the recomputed values instead would take
+    mutations: tuple[Mutation, ...]
+    aliases: tuple[Alias, ...]
+    donated: int | None
+    op_counts: Mapping[str, int]  # ATen ops of forward or inference
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A candidate. ``time_ms`` None: it failed, or the recording has the winner only."""
+
+    name: str
+    backend: str  # triton | extern | cpp | cutlass | other
+    time_ms: float | None
+    failed: bool
+    config: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Autotuning:
+    """One choice among implementations. Times are torch's own benchmark, in milliseconds."""
+
+    op: str
+    shapes: tuple[str, ...]
+    dtypes: tuple[str, ...]
+    strides: tuple[str, ...]
+    count: int
+    choices: tuple[Choice, ...]  # fastest first, failed ones last
+    tuning_s: float | None
+    failures: tuple[str, ...] = ()  # torch's texts; they do not name the candidate
+
+    @property
+    def winner(self) -> Choice | None:
+        return self.choices[0] if self.choices and self.choices[0].time_ms is not None else None
+
+    def best(self, backend: str) -> Choice | None:
+        timed = (c for c in self.choices if c.backend == backend and c.time_ms is not None)
+        return next(timed, None)
+
+    @property
+    def margin(self) -> float | None:
+        """How many times longer the next candidate takes: 1.0 is a draw. None with fewer than two timed."""
+        timed = [c.time_ms for c in self.choices if c.time_ms is not None]
+        return timed[1] / timed[0] if len(timed) > 1 and timed[0] > 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class TritonTuning:
+    """Configurations of one Triton kernel, timed at its first launch."""
+
+    kernel: str
+    choices: tuple[Choice, ...]
+    state: str | None = None  # torch's autotune_cache_state: hit | miss | only 1 config
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One part of a cache key. ``digest`` is torch's hash of it."""
+
+    path: str
+    digest: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CacheOutcome:
+    cache: str  # fx_graph | aot_autograd
+    outcome: str  # hit | miss | bypass
+    key: str | None
+    detail: str | None
+    bypass_reason: str | None
+    saved_s: float | None
+    took_s: float | None
+    components: tuple[Component, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KeyChange:
+    """A component of the key that differs. ``before``/``after``: the part of the text that does."""
+
+    path: str
+    change: str  # changed | added | removed
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class CudagraphSkip:
+    reason: str
+    count: int
+    line: SourceLine | None
+
+
+@dataclass(frozen=True, slots=True)
+class CudagraphFunction:
+    """Recordings of one function; more than one is a re-record. ``sizes``: the inputs' shapes each time."""
+
+    compile: str | None
+    mode: str | None
+    recordings: int
+    sizes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cudagraphs:
+    enabled: bool
+    disabled_reason: str | None
+    skips: tuple[CudagraphSkip, ...]
+    functions: tuple[CudagraphFunction, ...]
+    recordings: int
+    recording_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """Something at the edge of what the compiler sees: a device copy, a collective, an opaque op."""
+
+    kind: str  # device copy | collective | custom op
+    detail: str
+    size_bytes: Size | None
+    blocking: bool | None
+    lines: tuple[SourceLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledGraph:
+    """What Inductor made of one graph. ``code`` is the file stem of the generated code."""
+
+    key: GraphKey
+    direction: str  # forward | backward | inference | unknown
+    code: str | None
+    serial: int | None  # of the ``fx_graph`` record: the counter of its runs
+    cached: bool | None  # the code came from a cache: no scheduler facts
+    kernels: tuple[Kernel, ...]
+    launches: tuple[Launch, ...]
+    fusion: Fusion
+    memory: MemoryPlan | None
+    crossings: tuple[Crossing, ...]
+    inputs: Mapping[str, Tensor]
+    hints: Mapping[str, int]
+    missing: tuple[str, ...]  # what could not be told, in words

@@ -1,0 +1,134 @@
+"""Run-time hits of a break: counted where something counts, null with a reason where nothing does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model_values import FILE, compiled, conversion, graph, graph_break, index, place, process, refused
+
+from compilescope.analysis.hits import HitCounter, Hits
+from compilescope.model import Process
+
+F, G, HELPER = place("f", 10), place("g", 30), place("helper", 50)
+SOURCE = "\n" * 9 + "def f(x):\n    for i in range(3):\n        x = g(x)\n    return x\n"
+SKIPPED = "Failed to handle graph break gracefully. Skipping the function and falling back to eager."
+
+
+def _hits(of: Process) -> Hits:
+    found = index(of)
+    return HitCounter(found).count(found.breaks)
+
+
+def _stack(*places: tuple[int, str]) -> list[tuple[str, int, str]]:
+    return [(FILE, line, function) for line, function in places]
+
+
+def test_the_graph_that_ends_at_the_line() -> None:
+    own = compiled(0, F)
+    assert (
+        _hits(process(own, graphs=(graph(0, calls=7),), breaks=(graph_break(0, _stack((12, "f"))),))).count
+        == 7
+    )
+
+
+def test_recompiles_of_the_function_add_up() -> None:
+    event = graph_break(0, _stack((12, "f")))
+    again = type(event)(compiled(0, F, 1).id, event.text, None, 1)
+    of = process(
+        compiled(0, F), compiled(0, F, 1), graphs=(graph(0, 0, 2), graph(0, 1, 4)), breaks=(event, again)
+    )
+    assert _hits(of).count == 6
+
+
+def test_the_same_break_logged_twice_in_one_compile_counts_once() -> None:
+    event = graph_break(0, _stack((12, "f")))
+    assert _hits(process(compiled(0, F), graphs=(graph(0, calls=7),), breaks=(event, event))).count == 7
+
+
+def test_calls_that_ran_eager_after_a_limit_run_the_line_too() -> None:
+    own, over = compiled(0, F), refused(0, F, 1)
+    events = (graph_break(0, _stack((12, "f"))),)
+    facts: dict[str, Any] = {"graphs": (graph(0, calls=8),), "breaks": events, "eager_calls": {5: 4}}
+    hits = _hits(process(own, over, conversions=(conversion(own, 5),), **facts))
+    assert hits.count == 12
+    assert "4 eager" in hits.basis
+
+
+def test_eager_calls_nobody_counted_make_the_hits_unknown() -> None:
+    own, over = compiled(0, F), refused(0, F, 1)
+    events = (graph_break(0, _stack((12, "f"))),)
+    assert _hits(process(own, over, graphs=(graph(0, calls=8),), breaks=events)).count is None
+
+
+def test_the_function_itself_goes_before_its_callers() -> None:
+    stack = _stack((12, "f"), (52, "helper"))
+    breaks = (graph_break(0, stack), graph_break(1, stack))
+    of = process(
+        compiled(0, F), compiled(1, HELPER), graphs=(graph(0, calls=3), graph(1, calls=9)), breaks=breaks
+    )
+    assert _hits(of).count == 9
+
+
+def test_a_function_without_a_graph_takes_the_count_of_the_callers_it_split() -> None:
+    stack = _stack((12, "f"), (52, "helper"))
+    breaks = (graph_break(0, stack), graph_break(1, stack))
+    assert (
+        _hits(process(compiled(0, F), compiled(1, HELPER), graphs=(graph(0, calls=9),), breaks=breaks)).count
+        == 9
+    )
+
+
+def test_methods_of_one_name_in_one_file_are_told_apart_by_the_source() -> None:
+    method = "    def forward(self, x):\n        return self.b(x)\n"
+    source = f"class A:\n{method}class B:\n{method}"
+    stack = _stack((3, "forward"), (6, "forward"))
+    a, b = place("forward", 2), place("forward", 5)
+    breaks = (graph_break(0, stack), graph_break(1, stack))
+    graphs = (graph(0, calls=3), graph(1, calls=12))
+    of = process(compiled(0, a), compiled(1, b), graphs=graphs, breaks=breaks, sources={FILE: source})
+    assert _hits(of).count == 12
+
+
+def test_else_the_graph_the_rest_of_the_function_starts_with() -> None:
+    rest = place("torch_dynamo_resume_in_f_at_12", 12)
+    of = process(
+        compiled(0, F),
+        compiled(1, rest),
+        graphs=(graph(1, calls=5),),
+        breaks=(graph_break(0, _stack((12, "f"))),),
+    )
+    assert _hits(of).count == 5
+
+
+def test_else_the_compiled_function_the_line_calls_unless_it_is_in_a_loop() -> None:
+    own, callee = compiled(0, F), compiled(1, G, call=(place("f", 12),))
+    facts: dict[str, Any] = {"graphs": (graph(1, calls=5),), "breaks": (graph_break(0, _stack((12, "f"))),)}
+    straight = "\n" * 9 + "def f(x):\n    pass\n    return g(x)\n"
+    assert _hits(process(own, callee, sources={FILE: straight}, **facts)).count == 5
+    assert _hits(process(own, callee, sources={FILE: SOURCE}, **facts)).count is None
+
+
+def test_a_second_break_on_the_line_a_function_resumed_at_is_the_same_execution() -> None:
+    rest = place("torch_dynamo_resume_in_f_at_11", 11)
+    breaks = (graph_break(0, _stack((11, "f"))), graph_break(1, _stack((11, "f"))))
+    facts: dict[str, Any] = {"graphs": (graph(0, calls=4), graph(1, calls=4)), "breaks": breaks}
+    one_line = "\n" * 9 + "def f(x):\n    print(x.item()); x.tolist()\n"
+    assert _hits(process(compiled(0, F), compiled(1, rest), sources={FILE: one_line}, **facts)).count == 4
+    in_loop = "\n" * 9 + "def f(x):\n    while x.sum() < 9: x = x + 1\n"
+    assert _hits(process(compiled(0, F), compiled(1, rest), sources={FILE: in_loop}, **facts)).count == 8
+
+
+def test_a_skipped_function_has_no_count_and_says_why() -> None:
+    hits = _hits(process(compiled(0, F), breaks=(graph_break(0, _stack((12, "f")), reason=SKIPPED),)))
+    assert hits.count is None
+    assert "skipped as a whole" in hits.basis
+
+
+def test_a_raw_log_has_no_counts_and_says_why() -> None:
+    of = process(
+        compiled(0, F),
+        kind="torch_trace",
+        graphs=(graph(0, calls=None),),
+        breaks=(graph_break(0, _stack((12, "f"))),),
+    )
+    assert _hits(of) == Hits(None, "a TORCH_TRACE log has no run-time counts")
