@@ -85,13 +85,12 @@ _HEADER = ("rung", "kind", "sizes", "kernels", "compile s", "cache", "hits", "no
 
 def _entry_lines(entry: EntryPart) -> list[str]:
     captured = entry.captured
-    title = (
-        f"entry {captured.entry} [{captured.compile_id or '-'}] {captured.state}, {captured.location or '?'}"
-    )
+    where = _one_line(captured.location or "no source line")
+    title = f"entry {captured.entry} [{captured.compile_id or '-'}] {captured.state}, {where}"
     if captured.bypassed is not None:
         return [
             title,
-            f"  no rungs: {captured.bypassed}",
+            f"  no rungs: {_one_line(captured.bypassed)}",
             f"  {entry.calls} calls, compiled as without a ladder",
             "",
         ]
@@ -152,5 +151,6 @@ def _note(event: RungCompiled) -> str:
 
 
 def _one_line(text: str) -> str:
-    line = " ".join(text.split())
+    """Compilers put whatever they like into their errors; a terminal would obey it."""
+    line = "".join(character if character.isprintable() else "?" for character in " ".join(text.split()))
     return line if len(line) <= 160 else line[:157] + "..."
