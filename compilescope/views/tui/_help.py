@@ -49,7 +49,7 @@ def help_text(
     if told:
         lines += [Content(""), Content.styled("columns", LABEL)]
         lines += [_line(column.name, column.about) for column in told]
-    for name, keys in groups:
+    for name, keys in (group for group in groups if group[1]):
         lines += [Content(""), Content.styled(f"keys {name}", LABEL)]
         lines += [_line(key.shown, key.help) for key in keys]
     return Content("\n").join(lines)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.content import Content
@@ -50,9 +49,8 @@ class OverviewScreen(TableScreen):
         self.query_one("#first", Static).update("Fix first" if self.rows.total else one_line(why or ""))
         return None
 
-    @on(Grid.Opened)
-    def _opened(self) -> None:
-        self.explorer.show_row("findings", self.table.key(self.grid.current))
+    def open_row(self, row: Any) -> None:
+        self.explorer.show_row("findings", self.table.key(row))
 
 
 def facts(report: Report, width: int) -> Content:

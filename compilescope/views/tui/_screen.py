@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from textual import events, on
@@ -18,6 +19,7 @@ from compilescope.views.tui._editor import editor, editor_command
 from compilescope.views.tui._help import Sheet, help_text
 from compilescope.views.tui._keys import EXPLORER, PAGE, Key, bindings
 from compilescope.views.tui._pages import PAGES, Page
+from compilescope.views.tui._table import Column
 from compilescope.views.tui._words import one_line
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from compilescope.views.tui._app import Explorer
 
 SMALLEST = (60, 16)
+_SAID_S = 4.0
 
 
 class PageScreen(Screen[None]):
@@ -39,6 +42,7 @@ class PageScreen(Screen[None]):
         self.page = page
         self.asked: Literal["search", "filter"] = "search"
         self.searched = ""
+        self._said = ""
         self._shown: Report | None = None
 
     @property
@@ -81,6 +85,10 @@ class PageScreen(Screen[None]):
     def filter(self, text: str) -> None:
         """Keeps only what has ``text``."""
 
+    def columns(self) -> Sequence[Column[Any]]:
+        """What the help explains."""
+        return ()
+
     # -- drawing ------------------------------------------------------------------------------------------
 
     def on_screen_resume(self) -> None:
@@ -118,7 +126,7 @@ class PageScreen(Screen[None]):
         self.query_one("#keys", Static).update(_draw.key_bar(keys, width), layout=False)
 
     def update_status(self) -> None:
-        line = _draw.ends(self.status(), self.explorer.state(), self.size.width - 2)
+        line = _draw.ends(self.status(), self._said or self.explorer.state(), self.size.width - 2)
         self.query_one("#status", Static).update(line, layout=False)
 
     # -- the prompt ---------------------------------------------------------------------------------------
@@ -173,7 +181,14 @@ class PageScreen(Screen[None]):
     # -- what can be done with a row ----------------------------------------------------------------------
 
     def say(self, text: str) -> None:
-        self.notify(one_line(text, 300), markup=False, timeout=3)
+        """On the status line for a moment: a toast would cover rows."""
+        self._said = one_line(text, 300)
+        self.update_status()
+        self.set_timer(_SAID_S, self._forget)
+
+    def _forget(self) -> None:
+        self._said = ""
+        self.update_status()
 
     def action_copy(self) -> None:
         subject = self.subject()
@@ -189,17 +204,11 @@ class PageScreen(Screen[None]):
             self.app.push_screen(Sheet("As Markdown (esc closes)", _draw.plain(markdown(subject))))
 
     def action_help(self) -> None:
-        columns = self.page.table.columns if self.page.table else ()
-        self.app.push_screen(
-            Sheet("Help (esc closes)", help_text(self.page.question, columns, self.help_keys()))
-        )
-
-    def help_keys(self) -> list[tuple[str, tuple[Key, ...]]]:
-        """Groups of keys that work here, those of the focused pane first."""
-        pane: Any = self.focused
-        own = getattr(pane, "KEYS", ())
-        here = [("in this pane", own)] if own else []
-        return [*here, ("on this screen", self.KEYS), ("everywhere", EXPLORER)]
+        own: tuple[Key, ...] = getattr(self.focused, "KEYS", ())
+        others = tuple(key for key in self.KEYS if key not in own)
+        groups = [("in this pane", own), ("on this screen", others), ("everywhere", EXPLORER)]
+        text = help_text(self.page.question, self.columns(), groups)
+        self.app.push_screen(Sheet("Help (esc closes)", text))
 
     def action_edit(self) -> None:
         subject = self.subject()

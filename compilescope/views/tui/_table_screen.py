@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,6 +20,7 @@ from compilescope.views.tui._grid import Grid
 from compilescope.views.tui._keys import PAGE, TABLE, TEXT, Key, bindings
 from compilescope.views.tui._rows import Rows
 from compilescope.views.tui._screen import PageScreen
+from compilescope.views.tui._table import Column
 
 if TYPE_CHECKING:
     from compilescope.analysis.report import Report
@@ -77,6 +79,7 @@ class TableScreen(PageScreen):
         self.table = page.table
         self.rows = Rows(self.table)
         self._card: Card | None = None
+        self._row: Any = None
         self._timer: Timer | None = None
 
     def body(self) -> ComposeResult:
@@ -88,10 +91,9 @@ class TableScreen(PageScreen):
         return self.query_one("#table", Grid)
 
     def show(self, report: Report) -> str | None:
-        with_cursor = self.grid.current
         self.rows.load(self.table.rows(report))
         self.grid.fresh = self.explorer.fresh.get(self.page.name, ())
-        self._restore(with_cursor)
+        self._restore()
         self.focus_body()
         return None if self.rows.total else self.table.empty(report)
 
@@ -109,6 +111,9 @@ class TableScreen(PageScreen):
     def subject(self) -> Card | None:
         row = self.grid.current
         return None if row is None else self.table.card(row)
+
+    def columns(self) -> Sequence[Column[Any]]:
+        return self.table.columns
 
     def focus_body(self) -> None:
         if self.focused is None or self.focused.id == "prompt":
@@ -128,31 +133,29 @@ class TableScreen(PageScreen):
 
     # -- rows -----------------------------------------------------------------------------------------
 
-    def _restore(self, row: Any) -> None:
-        index = None if row is None else self.rows.index_of(self.table.key(row))
+    def _restore(self) -> None:
+        """The cursor back on the row it was on last, also after a filter that left none."""
+        index = None if self._row is None else self.rows.index_of(self.table.key(self._row))
         if index is not None:
             self.grid.cursor = index
         self.grid.redraw()
 
-    def _rearranged(self, row: Any) -> None:
-        self._restore(row)
+    def _rearranged(self) -> None:
+        self._restore()
         self.update_status()
 
     def action_sort(self) -> None:
-        row = self.grid.current
         self.rows.sort_next()
-        self._rearranged(row)
+        self._rearranged()
 
     def action_reverse(self) -> None:
-        row = self.grid.current
         self.rows.sort_by(self.rows.sort_column)
-        self._rearranged(row)
+        self._rearranged()
 
     @on(Grid.HeaderClicked)
     def _sort_by(self, event: Grid.HeaderClicked) -> None:
-        row = self.grid.current
         self.rows.sort_by(event.column)
-        self._rearranged(row)
+        self._rearranged()
 
     def action_filter(self) -> None:
         self.ask("filter", self.rows.filter)
@@ -160,12 +163,11 @@ class TableScreen(PageScreen):
     def filter(self, text: str) -> None:
         if text == self.rows.filter:
             return
-        row = self.grid.current
         self.rows.keep(text)
         if self.rows.total:
             none = f"No row has {text!r}. esc, and esc again, shows all {self.rows.total:,}."
             self.notice(None if self.rows.seen else none)
-        self._rearranged(row)
+        self._rearranged()
 
     def search(self, text: str, step: int, *, typing: bool = False) -> bool:
         start = self.grid.cursor if typing else self.grid.cursor + step
@@ -179,9 +181,12 @@ class TableScreen(PageScreen):
     @on(Grid.Moved)
     def _moved(self) -> None:
         self.update_status()
-        before, self._card = self._card, self.subject()
-        if self._card == before:
+        if self.grid.current is not None:
+            self._row = self.grid.current
+        card = self.subject()
+        if card == self._card:
             return
+        self._card = card
         detail = self.query_one(Detail)
         detail.draw(self._card)
         detail.scroll_to(y=0, animate=False, immediate=True)
@@ -202,10 +207,14 @@ class TableScreen(PageScreen):
 
     @on(Grid.Opened)
     def _opened(self) -> None:
-        row = self.grid.current
+        if self.grid.current is not None:
+            self.open_row(self.grid.current)
+
+    def open_row(self, row: Any) -> None:
+        """Shows what is under a row, or the texts about it."""
         if self.rows.has_children(row):
             self.rows.set_open(row, not self.rows.is_open(row))
-            self._rearranged(row)
+            self._rearranged()
         else:
             self.explorer.look_at(self.table.card(row))
 
@@ -216,7 +225,7 @@ class TableScreen(PageScreen):
             return
         if self.rows.has_children(row) and self.rows.is_open(row) != event.opened:
             self.rows.set_open(row, event.opened)
-            self._rearranged(row)
+            self._rearranged()
         elif not event.opened:
             parent = self.rows.parent_index(self.grid.cursor)
             if parent is not None:

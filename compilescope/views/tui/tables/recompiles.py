@@ -24,7 +24,8 @@ def _card(row: Recompile) -> Card:
         code=row.code,
         facts=[
             ("changed", chain(row.changes, 9)),
-            ("kind", " ".join(filter(None, [row.kind, row.value_type, row.holder and f"of a {row.holder}"]))),
+            ("kind", ", ".join(filter(None, [row.kind, row.value_type]))),
+            ("held by", row.holder and row.holder.replace("_", " ")),
             ("recompiles", number(row.count)),
             ("refused", _refused(row)),
             ("compile time", seconds(row.wasted_compile_s) if row.wasted_compile_s is not None else None),

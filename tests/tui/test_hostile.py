@@ -1,0 +1,98 @@
+"""What a recording says is text, whatever it says, and never ends the explorer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import builders
+import pytest
+from explorer_driver import Driver, FakeCode, FakeSource, drive
+
+from compilescope.analysis import report as r
+from compilescope.views.tui import Document
+
+
+class HostileCode(FakeCode):
+    def source(self, file: str, process: str | None) -> str | None:
+        return "\n".join(builders.ATTACKS) + "\n" + "x" * 10_000
+
+    def documents(self, compile_id: str, process: str | None) -> list[Document]:
+        return [Document(text, "python", lambda text=text: text) for text in builders.ATTACKS]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 50), (60, 16)])
+def test_attacks_in_every_string_stay_text_on_every_screen(size: tuple[int, int]) -> None:
+    async def steps(screen: Driver) -> None:
+        for number in range(1, 10):
+            await screen.press(str(number))
+            for keys in (
+                ["j"],
+                ["s"],
+                ["G"],
+                ["enter"],
+                ["j"],
+                ["Y"],
+                ["escape"],
+                ["y"],
+                ["question_mark"],
+                ["escape"],
+            ):
+                await screen.pilot.press(*keys)
+            await screen.settled()
+            lines = screen.lines
+            assert len(lines) == size[1]
+            assert all(line.isprintable() for line in lines)
+
+    drive(FakeSource(builders.hostile(), HostileCode()), steps, size=size)
+
+
+def test_markup_is_shown_as_it_was_written() -> None:
+    title = "[bold red]x[/] [@click=app.quit]y[/] [link='http://z']"
+    base = builders.rich()
+    report = replace(
+        base, worst=[replace(base.worst[0], title=title)], verdict=r.Verdict([title], None, None)
+    )
+
+    async def steps(screen: Driver) -> None:
+        assert screen.text.count("[@click=app.quit]y[/]") == 2
+        assert title in await screen.press("2")
+        await screen.press("y")
+        assert screen.app.is_running
+
+    drive(report, steps, size=(160, 40))
+
+
+def test_escape_sequences_and_bidi_overrides_are_made_visible() -> None:
+    base = builders.rich()
+    report = replace(base, worst=[replace(base.worst[0], title="\x1b[2Jgone \u202egnp.exe")])
+
+    async def steps(screen: Driver) -> None:
+        assert r"\x1b[2Jgone \u202egnp.exe" in screen.text
+
+    drive(report, steps)
+
+
+def test_a_search_over_attacks_finds_text_and_not_patterns() -> None:
+    async def steps(screen: Driver) -> None:
+        await screen.press("2", "slash", *"[bold", "enter")
+        assert "[bold red]markup" in screen.text
+
+    drive(builders.hostile(), steps, size=(160, 40))
+
+
+def test_a_line_of_ten_thousand_characters_scrolls_and_is_cut_with_a_word() -> None:
+    async def steps(screen: Driver) -> None:
+        await screen.press("2", "enter", "tab", "G")
+        await screen.press(*["l"] * 3)
+        assert "xxxx" in screen.text
+
+    drive(FakeSource(builders.rich(), HostileCode()), steps)
+
+
+def test_many_rows_can_be_walked_sorted_and_searched() -> None:
+    async def steps(screen: Driver) -> None:
+        for number in "24589":
+            await screen.press(number, "G", "s", "g", "slash", *"17", "enter", "n", "escape")
+        assert screen.app.is_running
+
+    drive(builders.huge(20_000), steps)
