@@ -1,0 +1,80 @@
+"""All rules over one report: each explains what it can, the next one sees what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from compilescope.advice.buckets import buckets
+from compilescope.advice.compiling import (
+    cache_misses,
+    heavy_guards,
+    recaptured_backward,
+    repeated_blocks,
+    unexplained_limits,
+)
+from compilescope.advice.facts import CompileKey, Facts, Rows, rows_of
+from compilescope.advice.failures import failures
+from compilescope.advice.finding import SEVERITIES, Finding
+from compilescope.advice.graph_breaks import graph_breaks
+from compilescope.advice.optimizers import optimizer_learning_rate
+from compilescope.advice.recompiles import recompiles
+from compilescope.advice.sources import Sources
+from compilescope.advice.together import cache_growth, diverging_ranks, mixed_threads
+from compilescope.analysis.report import Report
+
+Rule = Callable[[Facts, Rows], Iterator[Finding]]
+
+# The particular before the general: a rule takes rows away from those after it.
+RULES: tuple[Rule, ...] = (
+    diverging_ranks,
+    mixed_threads,
+    cache_growth,
+    optimizer_learning_rate,
+    graph_breaks,
+    recompiles,
+    failures,
+    unexplained_limits,
+    recaptured_backward,
+    heavy_guards,
+    repeated_blocks,
+    cache_misses,
+    buckets,
+)
+
+# Only to order findings of one severity: a call that leaves compiled code costs at least about this much.
+_EXECUTION_S = 1e-4
+
+
+def advise(
+    report: Report,
+    sources: Mapping[str, str] | None = None,
+    *,
+    guards: Mapping[CompileKey, int] | None = None,
+    threads: Mapping[CompileKey, int] | None = None,
+) -> list[Finding]:
+    """Findings, what to fix first at the top. Pure: the same report gives the same list.
+
+    ``sources`` maps file names as the report writes them to their text; without it findings are less
+    particular and have no diff. ``guards`` and ``threads`` are per (process, compile id).
+    """
+    facts = Facts(report, Sources(sources), guards or {}, threads or {})
+    rows = rows_of(report)
+    found: list[Finding] = []
+    for rule in RULES:
+        new = list(rule(facts, rows))
+        rows = rows.without(ref for finding in new for ref in finding.refs)
+        found += new
+    return sorted(found, key=rank)
+
+
+def rank(finding: Finding) -> tuple[int, float, str, int, str]:
+    """Severity, then seconds this run lost (where unknown: counted executions at a nominal price)."""
+    saved = finding.saving.seconds if finding.saving else None
+    price = (saved or 0.0) + finding.executions * _EXECUTION_S
+    return (
+        SEVERITIES.index(finding.severity),
+        -price,
+        finding.file or "",
+        finding.line or 0,
+        finding.identity,
+    )

@@ -1,0 +1,111 @@
+"""Rules for the rungs of a bucket ladder, where a bucketed backend reported them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from compilescope.advice.cause import Cause, Place, Telling, finding, with_cost
+from compilescope.advice.facts import Facts, Rows
+from compilescope.advice.finding import Amount, Finding, Saving, Severity
+
+_WASTE = 0.25  # of all rows computed
+
+
+def buckets(facts: Facts, _rows: Rows) -> Iterator[Finding]:
+    ladders: dict[str, list[Mapping[str, Any]]] = {}
+    for bucket in facts.report.buckets:
+        ladders.setdefault(str(bucket.get("graph")), []).append(bucket)
+    for graph, rungs in ladders.items():
+        yield from _refused(facts, graph, rungs)
+        yield from _unused(facts, graph, rungs)
+        yield from _padding(facts, graph, rungs)
+
+
+def _refused(facts: Facts, graph: str, rungs: list[Mapping[str, Any]]) -> Iterator[Finding]:
+    for rung in rungs:
+        if rung.get("refused"):
+            yield _finding(
+                facts,
+                graph,
+                "bucket_refused",
+                "fix_or_drop_rung",
+                f"the rung {_dims(rung)} was refused: {rung['refused']}",
+                "remove what forbids it, or take the rung off the ladder",
+                severity="medium",
+                subject=_dims(rung),
+            )
+
+
+def _unused(facts: Facts, graph: str, rungs: list[Mapping[str, Any]]) -> Iterator[Finding]:
+    idle = [r for r in rungs if r.get("hits") == 0 and (r.get("compile_s") or 0) > 0]
+    if idle:
+        spent = sum(float(r["compile_s"]) for r in idle)
+        found = _finding(
+            facts,
+            graph,
+            "bucket_never_hit",
+            "refit_ladder",
+            f"{len(idle)} rungs were compiled and never used: " + ", ".join(map(_dims, idle[:4])),
+            "take them off the ladder, or warm them up only where their sizes occur",
+            severity="low",
+            subject="unused",
+        )
+        yield with_cost(
+            _saving(found, spent),
+            {"compile_s": Amount(round(spent, 6), "measured", "compiles of those rungs")},
+        )
+
+
+def _padding(facts: Facts, graph: str, rungs: list[Mapping[str, Any]]) -> Iterator[Finding]:
+    padded = sum(int(r.get("padded_rows") or 0) for r in rungs)
+    computed = sum(int(r.get("hits") or 0) * _rows_of(r) for r in rungs)
+    if computed and padded / computed >= _WASTE:
+        found = _finding(
+            facts,
+            graph,
+            "bucket_ladder_poor_fit",
+            "refit_ladder",
+            f"{padded:,} of {computed:,} rows computed were padding",
+            "place the rungs just above the sizes that occur",
+            severity="medium",
+            subject="padding",
+        )
+        yield with_cost(found, {"padded_rows": Amount(padded, "counted", "rows added by padding")})
+
+
+def _finding(
+    facts: Facts,
+    graph: str,
+    rule: str,
+    fix_kind: str,
+    summary: str,
+    fix: str,
+    *,
+    severity: Severity,
+    subject: str,
+) -> Finding:
+    row = next((g for g in facts.report.graphs if g.compile_id == graph), None)
+    place = Place(row.file, row.line, row.function) if row else Place(None, None, graph)
+    telling = Telling(rule, fix_kind, f"{place.function}(): {summary}", fix, subject)
+    return finding(facts, Cause(), place, telling, severity)
+
+
+def _saving(found: Finding, seconds: float) -> Finding:
+    from dataclasses import replace
+
+    return replace(found, saving=Saving(round(seconds, 6), 0.0, "compiles of rungs without a call, measured"))
+
+
+def _dims(rung: Mapping[str, Any]) -> str:
+    dims = rung.get("dims")
+    return " x ".join(str(v) for v in dims.values()) if isinstance(dims, Mapping) else str(dims)
+
+
+def _rows_of(rung: Mapping[str, Any]) -> int:
+    dims = rung.get("dims")
+    values = [v for v in dims.values() if isinstance(v, int)] if isinstance(dims, Mapping) else []
+    product = 1
+    for value in values:
+        product *= value
+    return product if values else 0

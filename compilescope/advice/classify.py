@@ -1,0 +1,168 @@
+"""One recompile row -> the rule that explains it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from itertools import pairwise
+
+from compilescope.advice.facts import Facts
+from compilescope.advice.sources import Sources, calls_in, dotted, names_in
+from compilescope.analysis.report import Recompile
+
+_BY_KIND = {
+    "container_length": "container_growth",
+    "dict_keys": "dict_keys_change",
+    "size_one": "size_zero_or_one",
+    "stride": "memory_format_change",
+    "rank": "rank_change",
+    "dtype": "dtype_change",
+    "device": "device_change",
+    "requires_grad": "requires_grad_change",
+    "grad_mode": "grad_mode_toggle",
+    "autocast": "autocast_toggle",
+    "training_mode": "train_eval_toggle",
+    "backend": "backend_or_options_change",
+    "code": "function_identity_changes",
+    "type": "type_change",
+    "duck_shape": "equal_sizes_assumed",
+    "constraint": "mark_dynamic_differs",
+    "alignment": "storage_offset_change",
+}
+_OPTIMIZER_LR = re.compile(r"param_groups\[\d+\]\['(?:lr|momentum|weight_decay)'\]|\b_?lr\b.*param_groups")
+_PARAMETER = re.compile(r"(?:^|\.)(?:weight|bias)\b")
+_NUMBERS = frozenset(("int", "float"))
+_FLAGS = frozenset(("bool", "enum"))
+
+
+def rule_of(facts: Facts, row: Recompile) -> str:
+    if _OPTIMIZER_LR.search(row.source):
+        return "optimizer_lr_float"
+    if row.kind == "value":
+        return _value(facts.sources, row)
+    if row.kind == "size":
+        return _size(row)
+    if row.kind == "identity":
+        return _identity(row)
+    if row.kind == "dispatch_keys":
+        inference = "inference" in f"{row.meaning} {row.changes}"
+        return (
+            "grad_mode_toggle"
+            if inference and "made inside" not in (row.meaning or "")
+            else "dispatch_mode_change"
+        )
+    if row.kind == "symbolic_guard":
+        is_number = row.holder in ("object_attribute", "container_item") and " dim " not in row.source
+        return "float_hyperparameter_python" if is_number else "branch_on_size"
+    if row.kind == "dtype" and row.holder is None:
+        return "global_state_change"  # torch's default dtype
+    if row.kind == "other":
+        return "global_state_change" if row.holder is None else "unexplained_recompile"
+    return _BY_KIND.get(row.kind, "unexplained_recompile")
+
+
+def subject_of(row: Recompile) -> str:
+    """The variable behind a guard: ``cache`` of ``cache[0] dim 1``, ``history`` of ``len(history)``."""
+    text = row.source.removeprefix("len(").removesuffix(")")
+    text = re.sub(r" (?:stride )?dim \d+$", "", text)
+    return re.sub(r"\[\d+\]", "[i]", text)
+
+
+def attribute_of(row: Recompile) -> str:
+    return row.source.rsplit(".", 1)[-1]
+
+
+def _value(sources: Sources, row: Recompile) -> str:
+    is_none = row.value_type in (None, "none") and any(v is None for pair in row.changes for v in pair)
+    if is_none:
+        return "optional_argument"
+    if row.holder == "closure":
+        return "closure_capture_changes"
+    if row.holder == "global":
+        return "global_python_state"
+    if row.holder == "module_attribute":
+        return _module_attribute(sources, row)
+    if row.value_type == "float":
+        return "float_hyperparameter_python"
+    if row.value_type == "str":
+        return "string_argument_variants"
+    if row.value_type in _FLAGS:
+        return "flag_argument_variants"
+    return "number_in_container" if row.holder == "container_item" else "int_argument_variants"
+
+
+def _module_attribute(sources: Sources, row: Recompile) -> str:
+    if row.value_type == "float":
+        return "module_float_attribute"
+    if row.value_type != "int":
+        return "module_flag_attribute"
+    return "per_layer_attribute" if _never_written(sources, row) else "module_int_attribute"
+
+
+def _never_written(sources: Sources, row: Recompile) -> bool:
+    """True when the class is known, only its __init__ sets the attribute, and no other code stores it."""
+    owner = sources.class_at(row.file, row.line)
+    if owner is None or row.source.count(".") != 1:
+        return False
+    writers = [f.name for f in owner.body if isinstance(f, ast.FunctionDef) and row.source in _written(f)]
+    return writers == ["__init__"] and not _stored_elsewhere(sources, row, owner)
+
+
+def _stored_elsewhere(sources: Sources, row: Recompile, owner: ast.ClassDef) -> bool:
+    within = range(owner.lineno, (owner.end_lineno or owner.lineno) + 1)
+    for file in sources.files():
+        for node in ast.walk(sources.tree(file) or ast.Module([], [])):
+            if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
+                continue
+            is_own = file == row.file and node.lineno in within
+            if node.attr == attribute_of(row) and not is_own:
+                return True
+    return False
+
+
+def _written(function: ast.FunctionDef) -> set[str]:
+    stored = (n for n in ast.walk(function) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
+    return {name for node in stored if (name := dotted(node))}
+
+
+def _size(row: Recompile) -> str:
+    if row.holder == "module_attribute" and _PARAMETER.search(row.source):
+        return "per_layer_parameter_shapes"
+    if row.benign:
+        return "last_partial_batch"
+    values = sizes_of(row)
+    if row.blocked_by_limit == 0 and len(values) >= 4 and len(set(values)) == len(values):
+        doubling = all(b == 2 * a for a, b in pairwise(sorted(values)))
+        return "bucket_ladder_poor_fit" if doubling else "intended_size_variants"
+    return "size_drift"
+
+
+def sizes_of(row: Recompile) -> list[int]:
+    pairs = [*row.changes, *row.blocked_changes]
+    values = [pairs[0][0], *(new for _, new in pairs)] if pairs else []
+    return values if all(type(v) is int for v in values) else []
+
+
+def _identity(row: Recompile) -> str:
+    if " and " in row.source:
+        return "aliased_arguments"
+    texts = " ".join(str(v) for pair in row.changes for v in pair)
+    return (
+        "function_identity_changes" if "function" in texts or "method" in texts else "object_identity_changes"
+    )
+
+
+def grows_by_one(row: Recompile) -> bool:
+    pairs = [p for p in (*row.changes, *row.blocked_changes) if type(p[0]) is int and type(p[1]) is int]
+    return bool(pairs) and all(new == old + 1 for old, new in pairs)
+
+
+def concatenates(sources: Sources, row: Recompile) -> bool:
+    """Does the function join tensors to the variable (torch.cat), as a growing cache does?"""
+    function = sources.function_at(row.file, row.line)
+    root = re.split(r"[.\[]", subject_of(row))[0]
+    return any(
+        (dotted(call.func) or "").rsplit(".", 1)[-1] in ("cat", "concat", "hstack", "vstack")
+        and root in names_in(call)
+        for call in calls_in(function)
+    )

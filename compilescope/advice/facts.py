@@ -1,0 +1,94 @@
+"""What rules look at: the rows of a report, each with its name, and the few facts a report does not show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Generic, TypeVar
+
+from compilescope.advice.sources import Sources
+from compilescope.analysis.report import Failure, GraphBreak, LimitHit, Recompile, Report
+
+Row = TypeVar("Row", GraphBreak, Recompile, LimitHit, Failure)
+CompileKey = tuple[str, str]  # (process, compile id as torch prints it)
+
+
+@dataclass(frozen=True, slots=True)
+class Named(Generic[Row]):
+    """One row of a report and its name there: "recompiles[2]"."""
+
+    ref: str
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows that no finding explains yet."""
+
+    breaks: tuple[Named[GraphBreak], ...] = ()
+    recompiles: tuple[Named[Recompile], ...] = ()
+    limits: tuple[Named[LimitHit], ...] = ()
+    failures: tuple[Named[Failure], ...] = ()
+
+    def without(self, refs: Iterable[str]) -> Rows:
+        taken = set(refs)
+        return Rows(
+            tuple(n for n in self.breaks if n.ref not in taken),
+            tuple(n for n in self.recompiles if n.ref not in taken),
+            tuple(n for n in self.limits if n.ref not in taken),
+            tuple(n for n in self.failures if n.ref not in taken),
+        )
+
+    def limits_of(self, recompiles: Iterable[Named[Recompile]]) -> tuple[Named[LimitHit], ...]:
+        """Limits that these causes ran into: of a function and process where one of them was refused."""
+        refused = {(n.row.function, n.row.process) for n in recompiles if n.row.blocked_by_limit}
+        return tuple(n for n in self.limits if (n.row.function, n.row.process) in refused)
+
+    def refusals_of(self, recompiles: Iterable[Named[Recompile]]) -> tuple[Named[Failure], ...]:
+        """Under fullgraph=True the recompile limit raises: that error belongs to the cause."""
+        refused = {(n.row.function, n.row.process) for n in recompiles if n.row.blocked_by_limit}
+        return tuple(
+            n
+            for n in self.failures
+            if n.row.exception == "FailOnRecompileLimitHit" and (n.row.function, n.row.process) in refused
+        )
+
+
+def rows_of(report: Report) -> Rows:
+    return Rows(
+        tuple(Named(f"graph_breaks[{i}]", row) for i, row in enumerate(report.graph_breaks)),
+        tuple(Named(f"recompiles[{i}]", row) for i, row in enumerate(report.recompiles)),
+        tuple(Named(f"limit_hits[{i}]", row) for i, row in enumerate(report.limit_hits)),
+        tuple(Named(f"failures[{i}]", row) for i, row in enumerate(report.failures)),
+    )
+
+
+@dataclass(frozen=True)
+class Facts:
+    """``guards``: guards of each compile. ``threads``: the thread each compile ran in."""
+
+    report: Report
+    sources: Sources
+    guards: Mapping[CompileKey, int] = field(default_factory=dict)
+    threads: Mapping[CompileKey, int] = field(default_factory=dict)
+
+    def function_key(self, file: str | None, line: int | None, function: str | None) -> tuple[str, str]:
+        """(file, qualified name): the same function in every process and after every edit above it."""
+        return file or "?", self.sources.qualified_name(file, line, function)
+
+    @cached_property
+    def hottest_break(self) -> int:
+        return max((b.runtime_hits or 0 for b in self.report.graph_breaks), default=0)
+
+    @cached_property
+    def uses_compiled_autograd(self) -> bool:
+        return any(i.startswith("!") for frame in self.report.frames for i in frame.compile_ids)
+
+    @cached_property
+    def script(self) -> str | None:
+        """The program's own file, else where the outermost user call of a graph break is."""
+        if self.report.recording.name.endswith(".py"):
+            return self.report.recording.name
+        paths = (site.call_path for site in self.report.graph_breaks if site.call_path)
+        return next((path[0].rsplit(":", 1)[0] for path in paths), None)

@@ -1,0 +1,138 @@
+"""Rules for graph breaks: sites of one function that one change removes are one finding."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from compilescope.advice.break_words import SIDE_EFFECT, TENSOR, WORDS
+from compilescope.advice.byproducts import byproducts, grown_container
+from compilescope.advice.cause import Cause, Place, Telling, finding, place_of_break, worse
+from compilescope.advice.diff import unified
+from compilescope.advice.facts import Facts, Named, Rows
+from compilescope.advice.finding import Finding, Severity
+from compilescope.advice.hints import check_hint
+from compilescope.advice.hooks import is_hook
+from compilescope.advice.library import debug_switch, is_foreign
+from compilescope.advice.rewrites import edit_of
+from compilescope.analysis.report import GraphBreak
+
+_HOT = 100  # executions from which a split costs more than its compile
+_COLD = 10  # a break that runs this many times less than the hottest one can wait
+_DELIBERATE = frozenset(("compiler_disabled_call", "explicit_graph_break"))
+
+
+def graph_breaks(facts: Facts, rows: Rows) -> Iterator[Finding]:
+    groups: dict[tuple[str, ...], list[Named[GraphBreak]]] = defaultdict(list)
+    for named in rows.breaks:
+        row = named.row
+        rule = _rule(facts, row)
+        key = facts.function_key(row.file, row.line, row.function)
+        groups[(*key, WORDS[rule].fix_kind, "" if _merges(rule) else rule)].append(named)
+    for group in groups.values():
+        yield _finding(facts, rows, sorted(group, key=lambda n: (n.row.line, n.ref)))
+
+
+def _merges(rule: str) -> bool:
+    return WORDS[rule].fix_kind in (SIDE_EFFECT, TENSOR)
+
+
+def _rule(facts: Facts, row: GraphBreak) -> str:
+    causes = [cause for cause in row.causes if cause in WORDS] or ["unsupported"]
+    if "backward_data_dependent_branch" in causes:
+        return "backward_data_dependent_branch"
+    slug = causes[0]
+    if slug == "optimizer_step":
+        return slug
+    if row.library:
+        return "break_in_library"
+    if WORDS[slug].fix_kind == SIDE_EFFECT and is_foreign(facts, row):
+        return "library_debug_code"
+    if slug == "scalar_read" and is_hook(facts.sources, row.function):
+        return "hook_reads_scalar"
+    return slug
+
+
+def _finding(facts: Facts, rows: Rows, group: Sequence[Named[GraphBreak]]) -> Finding:
+    recompiles = byproducts(facts, rows.recompiles, [n.row for n in group])
+    cause = Cause(
+        breaks=tuple(group),
+        recompiles=recompiles,
+        limits=rows.limits_of(recompiles),
+        failures=rows.refusals_of(recompiles),
+    )
+    rule = _rule_of_group(facts, group)
+    place = place_of_break(group[0].row)
+    return finding(facts, cause, place, _telling(facts, rule, place, cause), _severity(facts, rule, cause))
+
+
+def _rule_of_group(facts: Facts, group: Sequence[Named[GraphBreak]]) -> str:
+    rules = dict.fromkeys(_rule(facts, n.row) for n in group)
+    if {"scalar_read", "data_dependent_branch"} <= set(rules):
+        return "scalar_read_and_data_dependent_branch"
+    return next(iter(rules))
+
+
+def _telling(facts: Facts, rule: str, place: Place, cause: Cause) -> Telling:
+    words = WORDS[rule]
+    first = cause.breaks[0].row
+    grows = grown_container(cause.recompiles)
+    hints = [check_hint(facts.sources, n.row, grows=grows) for n in cause.breaks]
+    notes = [*dict.fromkeys(h for h in hints if h), *_effects(cause)]
+    summary = f"{place.function}(): {_plain(rule, first)}"
+    fix = words.fix
+    switch = debug_switch(facts, first) if rule == "library_debug_code" else None
+    if switch:
+        fix = f"set {switch} to a false value before compiling"
+    if rule == "hook_reads_scalar" and grows:
+        fix += f"; {grows} then holds no numbers that are guarded"
+    edits = [edit for n in cause.breaks if (edit := edit_of(facts.sources, n.row))]
+    has_diff = bool(edits) and rule not in ("hook_reads_scalar", "library_debug_code", "break_in_library")
+    return Telling(
+        rule=rule,
+        fix_kind=words.fix_kind,
+        summary=summary,
+        fix=fix,
+        subject=first.causes[0] if first.causes else rule,
+        diff=unified(facts.sources, place.file, edits) if has_diff else None,
+        confidence="medium" if rule in ("unsupported", "break_in_library") else "high",
+        could_be_wrong=words.wrong,
+        notes=tuple(notes),
+    )
+
+
+def _plain(rule: str, row: GraphBreak) -> str:
+    """The particular where torch names it, else the rule's own words."""
+    if rule.startswith(("unsupported", "skipped")) and row.reason:
+        return row.reason
+    if rule == "break_in_library":
+        return f"{WORDS[rule].summary}: {row.reason}"
+    return WORDS[rule].summary
+
+
+def _effects(cause: Cause) -> Iterator[str]:
+    resume = {r for n in cause.breaks for r in n.row.resume}
+    if "frame_skipped" in resume:
+        yield "a whole function around it runs eager"
+    if "tail_skipped" in resume:
+        yield "everything after the line runs eager"
+    if cause.recompiles:
+        yield "the recompiles below come from this line: they go with the break"
+    path = cause.breaks[0].row.call_path
+    if len(path) > 2:
+        yield "reached by " + " > ".join(path[-4:])
+
+
+def _severity(facts: Facts, rule: str, cause: Cause) -> Severity:
+    if rule == "optimizer_step" or (rule == "backward_in_region" and facts.uses_compiled_autograd):
+        return "note"
+    if rule == "break_in_library" or rule in _DELIBERATE:
+        return "low" if cause.recompiles or (cause.executed or 0) >= _HOT else "note"
+    skipped = any(r != "resumable" for n in cause.breaks for r in n.row.resume)
+    hits = cause.executed
+    severity: Severity = "medium"
+    if hits is not None and (hits <= 1 or hits * _COLD <= facts.hottest_break):
+        severity = "low"
+    if skipped or cause.recompiles or (hits or 0) >= _HOT or rule.startswith("backward_data"):
+        severity = worse(severity, "high")
+    return severity

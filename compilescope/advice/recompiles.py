@@ -1,0 +1,180 @@
+"""Rules for recompiles: rows of one function with one cause are one finding, limit hits included."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from compilescope.advice.cause import Cause, Telling, finding, place_of_recompile
+from compilescope.advice.classify import attribute_of, rule_of, sizes_of, subject_of
+from compilescope.advice.facts import Facts, Named, Rows
+from compilescope.advice.finding import Finding, Severity
+from compilescope.advice.recompile_diffs import diff_of
+from compilescope.advice.recompile_words import WORDS
+from compilescope.analysis.report import Recompile
+from compilescope.analysis.worst import steps
+
+_MODES = frozenset(("grad_mode_toggle", "autocast_toggle", "train_eval_toggle"))
+_ONCE_IS_RIGHT = frozenset(  # torch makes these symbolic by itself, or keeps both versions
+    (
+        *_MODES,
+        "size_drift",
+        "last_partial_batch",
+        "int_argument_variants",
+        "number_in_container",
+        "float_hyperparameter_python",
+        "module_float_attribute",
+        "intended_size_variants",
+        "flag_argument_variants",
+        "module_flag_attribute",
+    )
+)
+_SEVERITY: dict[str, Severity] = {
+    "train_eval_toggle": "note",
+    "last_partial_batch": "note",
+    "intended_size_variants": "note",
+    "bucket_ladder_poor_fit": "medium",
+    "kv_cache_growth": "medium",
+    "rank_divergent_shapes": "high",
+}
+_REPEATS = 3  # recompiles of one cause from which it is a habit, not a warm-up
+
+
+def recompiles(facts: Facts, rows: Rows) -> Iterator[Finding]:
+    grouped = _grouped(facts, rows.recompiles)
+    for rule, group in sorted(grouped, key=lambda g: -sum(_weight(n.row) for n in g[1])):
+        found = finding_of(facts, rows, rule, group)
+        rows = rows.without(found.refs)
+        yield found
+
+
+def finding_of(
+    facts: Facts, rows: Rows, rule: str, group: Sequence[Named[Recompile]], *, notes: Iterable[str] = ()
+) -> Finding:
+    """``group`` has one cause. Limits and refusals of its functions go with it."""
+    head = max(group, key=lambda n: (_weight(n.row), n.row.named_by_torch, -n.row.line)).row
+    cause = Cause(recompiles=tuple(group), limits=rows.limits_of(group), failures=rows.refusals_of(group))
+    words = WORDS[rule]
+    values = {
+        "source": head.source,
+        "name": attribute_of(head),
+        "function": head.function,
+        "changes": steps([*head.changes, *head.blocked_changes]),
+        "meaning": head.meaning or "strides differ",
+        "number": str(len(set(sizes_of(head)))),
+    }
+    telling = Telling(
+        rule=rule,
+        fix_kind=words.fix_kind,
+        summary=f"{head.function}(): {_fill(words.summary, values)}",
+        fix=_fill(words.fix, values),
+        subject=subject_of(head),
+        diff=diff_of(facts.sources, rule, head),
+        confidence="low" if rule in ("unexplained_recompile", "bucket_ladder_poor_fit") else "high",
+        could_be_wrong=words.wrong,
+        notes=(*notes, *_notes(rule, cause, head)),
+    )
+    return finding(facts, cause, place_of_recompile(head), telling, _severity(rule, cause))
+
+
+def _fill(text: str, values: dict[str, str]) -> str:
+    """Not str.format: sources are hostile and may hold braces."""
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", value)
+    return text
+
+
+def _weight(row: Recompile) -> int:
+    return row.count + row.blocked_by_limit
+
+
+def _grouped(facts: Facts, rows: Iterable[Named[Recompile]]) -> list[tuple[str, list[Named[Recompile]]]]:
+    functions: dict[tuple[str, str], list[Named[Recompile]]] = defaultdict(list)
+    for named in rows:
+        functions[_function(facts, named.row)].append(named)
+    return [pair for group in functions.values() for pair in _causes(facts, group)]
+
+
+def _function(facts: Facts, row: Recompile) -> tuple[str, str]:
+    return facts.function_key(row.file, row.line, row.function)
+
+
+def _causes(facts: Facts, group: list[Named[Recompile]]) -> list[tuple[str, list[Named[Recompile]]]]:
+    """Rows of one function: by rule and variable, then those of one rule that moved together."""
+    causes: list[tuple[str, list[Named[Recompile]]]] = []
+    for named in sorted(group, key=lambda n: (n.row.kind == "symbolic_guard", n.ref)):
+        rule = _rule_in(facts, named, causes)
+        home = next((c for c in causes if c[0] == rule and _belongs(named, c[1], rule)), None)
+        if home:
+            home[1].append(named)
+        else:
+            causes.append((rule, [named]))
+    return _without_consequences(causes)
+
+
+def _rule_in(facts: Facts, named: Named[Recompile], causes: list[tuple[str, list[Named[Recompile]]]]) -> str:
+    """A branch on a number that changes is the same cause as the number."""
+    if named.row.kind == "symbolic_guard":
+        for rule, rows in causes:
+            if any(n.row.source == named.row.source for n in rows):
+                return rule
+    return rule_of(facts, named.row)
+
+
+def _belongs(named: Named[Recompile], rows: Iterable[Named[Recompile]], rule: str) -> bool:
+    ids = {(named.row.process, i) for i in named.row.compile_ids}
+    for other in rows:
+        together = bool(ids & {(other.row.process, i) for i in other.row.compile_ids})
+        if rule in _MODES or together or subject_of(other.row) == subject_of(named.row):
+            return True
+    return False
+
+
+def _without_consequences(
+    causes: list[tuple[str, list[Named[Recompile]]]],
+) -> list[tuple[str, list[Named[Recompile]]]]:
+    """Autocast and grad mode also change the dispatch keys of tensors: no cause of their own."""
+    modes = [c for c in causes if c[0] in _MODES]
+    kept = []
+    for cause in causes:
+        ids = {(n.row.process, i) for n in cause[1] for i in n.row.compile_ids}
+        home = next((m for m in modes if cause[0] == "dispatch_mode_change" and ids <= _ids(m[1])), None)
+        if home:
+            home[1].extend(cause[1])
+        else:
+            kept.append(cause)
+    return kept
+
+
+def _ids(rows: Iterable[Named[Recompile]]) -> set[tuple[str, str]]:
+    return {(n.row.process, i) for n in rows for i in n.row.compile_ids}
+
+
+def _severity(rule: str, cause: Cause) -> Severity:
+    refused = any(n.row.blocked_by_limit for n in cause.recompiles)
+    if all(n.row.benign for n in cause.recompiles):
+        return "note"
+    if refused:
+        return "high"  # the limit is another cause's too, which carries its cost
+    if rule in _SEVERITY:
+        return _SEVERITY[rule]
+    if rule in _ONCE_IS_RIGHT and cause.made <= 1:
+        return "note"
+    return "medium" if cause.made >= _REPEATS else "low"
+
+
+def _notes(rule: str, cause: Cause, head: Recompile) -> Iterator[str]:
+    last = next((n.row.last_cause for n in cause.limits if n.row.last_cause), None)
+    if last and last.source != head.source:
+        yield (
+            f"torch's own warning blames {last.source}; {head.source} changed {_weight(head)} times: "
+            f"fixing {last.source} alone will not help"
+        )
+    own = {n.row.source for n in cause.recompiles}
+    also = [c.source for n in cause.recompiles for c in n.row.also_failed if c.source not in own]
+    if also and rule not in _MODES:
+        yield "changed in the same calls: " + ", ".join(dict.fromkeys(also[:4]))
+    if cause.limits:
+        yield "raising the recompile limit only buys more compiles as long as new values keep coming"
+    if head.caused_by:
+        yield f"the function is one of its own because of the graph break at {head.caused_by}"

@@ -1,0 +1,85 @@
+"""Causes that show only in several rows at once: a growing cache, threads, ranks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from compilescope.advice.classify import concatenates, grows_by_one, rule_of
+from compilescope.advice.facts import Facts, Named, Rows
+from compilescope.advice.finding import Finding
+from compilescope.advice.recompiles import finding_of
+from compilescope.analysis.report import Recompile
+
+_THREAD_KINDS = frozenset(("size", "size_one", "grad_mode", "autocast", "dispatch_keys", "training_mode"))
+_POSITION_RULES = frozenset(("int_argument_variants", "optional_argument"))
+Group = list[Named[Recompile]]
+
+
+def cache_growth(facts: Facts, rows: Rows) -> Iterator[Finding]:
+    """A tensor grows by one a call, and torch.cat (or a None at first) says it is a cache."""
+    for group in _by_function(facts, rows):
+        sizes = [n for n in group if n.row.kind in ("size", "size_one") and grows_by_one(n.row)]
+        grown = [n for n in sizes if concatenates(facts.sources, n.row)]
+        positions = [n for n in group if rule_of(facts, n.row) in _POSITION_RULES and _starts_or_steps(n.row)]
+        if grown or (sizes and len(positions) > 1):
+            yield finding_of(facts, rows, "kv_cache_growth", _in_order([*sizes, *positions]))
+
+
+def mixed_threads(facts: Facts, rows: Rows) -> Iterator[Finding]:
+    """Mode or size recompiles that happened in another thread than the first compile of the function."""
+    for group in _by_function(facts, rows):
+        own = [n for n in group if n.row.kind in _THREAD_KINDS and _from_other_thread(facts, n.row)]
+        if own:
+            names = len({n.row.thread for n in own})
+            note = f"they happened in {names} thread(s), the first compile in another"
+            yield finding_of(facts, rows, "thread_mixed_modes", own, notes=[note])
+
+
+def diverging_ranks(facts: Facts, rows: Rows) -> Iterator[Finding]:
+    """Ranks of one job that compiled the same function a different number of times because of sizes."""
+    ranks = {p.id: p.rank for p in facts.report.processes if p.rank is not None}
+    if len(set(ranks.values())) < 2:
+        return
+    for group in _by_function(facts, rows):
+        sized = [n for n in group if n.row.kind in ("size", "size_one") and n.row.process in ranks]
+        if not sized:
+            continue
+        made = _recompiles_by_rank(facts, sized[0].row, ranks)
+        if len(set(made.values())) > 1:
+            most, least = max(made.values()), min(made.values())
+            slow = ", ".join(str(rank) for rank, n in sorted(made.items()) if n == most)
+            note = f"rank {slow} recompiled {most} times, others {least}"
+            yield finding_of(facts, rows, "rank_divergent_shapes", sized, notes=[note])
+
+
+def _recompiles_by_rank(facts: Facts, row: Recompile, ranks: dict[str, int]) -> dict[int, int]:
+    made: dict[int, int] = {}
+    for frame in facts.report.frames:
+        if frame.process in ranks and frame.function == row.function and frame.called_from == row.called_from:
+            rank = ranks[frame.process]
+            made[rank] = made.get(rank, 0) + frame.recompiles
+    return made
+
+
+def _by_function(facts: Facts, rows: Rows) -> list[Group]:
+    groups: dict[tuple[str, str], Group] = defaultdict(list)
+    for named in rows.recompiles:
+        groups[facts.function_key(named.row.file, named.row.line, named.row.function)].append(named)
+    return list(groups.values())
+
+
+def _starts_or_steps(row: Recompile) -> bool:
+    return row.kind == "value" and (grows_by_one(row) or any(old is None for old, _ in row.changes))
+
+
+def _in_order(group: Group) -> Group:
+    return sorted(group, key=lambda n: n.ref)
+
+
+def _from_other_thread(facts: Facts, row: Recompile) -> bool:
+    if row.thread is None or not row.compile_ids:
+        return False
+    first = row.compile_ids[0].rsplit("/", 1)[0] + "/0"
+    thread = facts.threads.get((row.process, first))
+    return thread is not None and str(thread) != row.thread
