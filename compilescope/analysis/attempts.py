@@ -45,7 +45,7 @@ class Attempts:
         return tuple(_carry_values(found))
 
     def _attempt(self, compiled: Compile, frame: FrameGroup) -> Attempt:
-        modules = self._index.modules_of.get(frame.key, frozenset())
+        modules = self._index.modules_of(frame)
         if frame.function == "forward":
             modules |= {"self"}
         failure = self._failures.get(compiled.id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,7 +33,13 @@ from compilescope.recording import Recording
 
 def build_report(recording: Recording) -> Report:
     """Everything the recording tells. Damage is listed in it; raises only what reading raises."""
-    return report_of(load(recording))
+    was_enabled = gc.isenabled()
+    gc.disable()  # hundreds of thousands of small values: the collector would walk them again and again
+    try:
+        return report_of(load(recording))
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def report_of(run: Run) -> Report:

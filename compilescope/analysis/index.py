@@ -6,11 +6,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from compilescope.analysis.break_text import BreakText, parse_break
 from compilescope.analysis.paths import Paths, match_suffix
 from compilescope.analysis.scopes import Scopes
+from compilescope.analysis.source_text import readable
 from compilescope.model import BreakEvent, Compile, CompileId, Graph, Location, Process
 
 _RESUME = re.compile(r"^torch_dynamo_resume_in_(?P<function>.+)_at_(?P<line>\d+)$")
@@ -126,14 +127,19 @@ class Index:
                 found[item.event.compile].append(item)
         return {key: tuple(items) for key, items in found.items()}
 
+    def modules_of(self, frame: FrameGroup) -> frozenset[str]:
+        """Shortened expressions that hold an nn.Module: their parameters were inputs of the frame's graphs."""
+        known = self._modules.get(frame.key)
+        if known is None:
+            graphs = (graph for compiled in frame.compiles for graph in self.graphs_of.get(compiled.id, ()))
+            sources = {p.source for graph in graphs for p in graph.placeholders if p.source}
+            found = frozenset(name for source in sources for name in _module_prefixes(source))
+            known = self._modules[frame.key] = found
+        return known
+
     @cached_property
-    def modules_of(self) -> Mapping[FrameKey, frozenset[str]]:
-        """Per frame, shortened expressions that hold an nn.Module: their parameters were graph inputs."""
-        found: dict[FrameKey, set[str]] = defaultdict(set)
-        for graph in self.process.graphs:
-            for placeholder in graph.placeholders:
-                found[self.key_of(graph.compile)].update(_module_prefixes(placeholder.source or ""))
-        return {key: frozenset(names) for key, names in found.items()}
+    def _modules(self) -> dict[FrameKey, frozenset[str]]:
+        return {}
 
     @cached_property
     def files(self) -> frozenset[str]:
@@ -201,15 +207,12 @@ def _code(compiles: Iterable[Compile]) -> Location:
     return Location("?", 0, "?")
 
 
-def _module_prefixes(source: str) -> Iterable[str]:
+@lru_cache(maxsize=4096)
+def _module_prefixes(source: str) -> tuple[str, ...]:
+    found = []
     for table in ("._parameters[", "._buffers[", "._modules["):
         start = 0
         while (start := source.find(table, start)) >= 0:
-            yield _shorten(source[:start])
+            found.append(readable(source[:start]).text)
             start += len(table)
-
-
-def _shorten(source: str) -> str:
-    from compilescope.analysis.source_text import readable
-
-    return readable(source).text
+    return tuple(found)

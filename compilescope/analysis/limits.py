@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 
 from compilescope.analysis.attempts import Attempt, Attempts
-from compilescope.analysis.index import FrameGroup, Index
+from compilescope.analysis.index import FrameGroup, FrameKey, Index
 from compilescope.analysis.report import GuardChange, LimitHit, Missing
 
 _SET_TO = re.compile(r"currently set to (\d+)")
@@ -14,13 +15,12 @@ _NO_COUNT = "the hook that counts guard misses after a limit was not there"
 
 
 def limit_hits(index: Index, attempts: Attempts) -> tuple[list[LimitHit], list[Missing]]:
-    rows, missing = [], []
-    for frame in index.frames.values():
-        refused = [a for a in attempts.all if a.refused and a.frame.key == frame.key]
-        if refused:
-            row = _row(index, frame, refused)
-            rows.append(row)
-            missing += _missing(index, row)
+    refused: dict[FrameKey, list[Attempt]] = defaultdict(list)
+    for attempt in attempts.all:
+        if attempt.refused:
+            refused[attempt.frame.key].append(attempt)
+    rows = [_row(index, found[0].frame, found) for found in refused.values()]
+    missing = [fact for row in rows for fact in _missing(index, row)]
     return sorted(rows, key=lambda r: (-(r.eager_calls or 0), r.file, r.line)), missing
 
 

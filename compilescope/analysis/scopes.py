@@ -7,11 +7,35 @@ the same in a traceback.
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Mapping
 
 from compilescope.model import Location
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_LOOPS = ast.For | ast.AsyncFor | ast.While | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+class _File:
+    """The functions and loops of one file, by line."""
+
+    def __init__(self, tree: ast.Module | None) -> None:
+        self.is_known = tree is not None
+        self.by_start: dict[int, list[Function]] = defaultdict(list)
+        self.loops: list[tuple[int, int]] = []
+        self._innermost: dict[int, int] = {}
+        for node in ast.walk(tree) if tree else ():
+            if isinstance(node, Function):
+                self.by_start[_start(node)].append(node)
+            elif isinstance(node, _LOOPS):
+                self.loops.append((node.lineno, node.end_lineno or node.lineno))
+
+    def start_of(self, line: int) -> int | None:
+        if not self._innermost:
+            for start in sorted(self.by_start):
+                end = max(f.end_lineno or f.lineno for f in self.by_start[start])
+                self._innermost.update(dict.fromkeys(range(start, end + 1), start))
+        return self._innermost.get(line)
 
 
 class Scopes:
@@ -19,52 +43,35 @@ class Scopes:
 
     def __init__(self, sources: Mapping[str, str]) -> None:
         self._sources = sources
-        self._functions: dict[str, list[Function]] = {}
-        self._trees: dict[str, ast.Module | None] = {}
+        self._files: dict[str, _File] = {}
 
     def parameters(self, code: Location) -> frozenset[str] | None:
         """Names of a function's parameters, None when it is not in the stored sources."""
-        functions = self._functions_of(code.file)
-        names = [_names(f) for f in functions if _start(f) == code.line and _is_called(f, code.function)]
+        names = [_names(f) for f in self._functions(code)]
         return frozenset().union(*names) if names else None
 
     def variadic(self, code: Location) -> frozenset[str]:
         """Names of ``*args`` and ``**kwargs``: an item of them is an argument."""
-        found = [
-            f
-            for f in self._functions_of(code.file)
-            if _start(f) == code.line and _is_called(f, code.function)
-        ]
-        return frozenset(a.arg for f in found for a in (f.args.vararg, f.args.kwarg) if a is not None)
+        arguments = (a for f in self._functions(code) for a in (f.args.vararg, f.args.kwarg))
+        return frozenset(a.arg for a in arguments if a is not None)
 
     def in_loop(self, file: str, line: int) -> bool:
         """Whether a line can run several times in one call of its function. True when it is not known."""
-        tree = self._tree(file)
-        if tree is None:
-            return True
-        loops = [
-            n for n in ast.walk(tree) if isinstance(n, ast.For | ast.While | ast.comprehension | ast.AsyncFor)
-        ]
-        return any(_spans(loop, line) for loop in loops)
+        known = self._file(file)
+        return not known.is_known or any(first <= line <= last for first, last in known.loops)
 
     def start_of(self, file: str, line: int) -> int | None:
         """First line, decorators included, of the innermost function that ``line`` is in."""
-        around = [f for f in self._functions_of(file) if _start(f) <= line <= (f.end_lineno or f.lineno)]
-        return max((_start(f) for f in around), default=None)
+        return self._file(file).start_of(line)
 
-    def _functions_of(self, file: str) -> list[Function]:
-        known = self._functions.get(file)
+    def _functions(self, code: Location) -> list[Function]:
+        return [f for f in self._file(code.file).by_start.get(code.line, ()) if _is_called(f, code.function)]
+
+    def _file(self, file: str) -> _File:
+        known = self._files.get(file)
         if known is None:
-            tree = self._tree(file)
-            nodes = ast.walk(tree) if tree else ()
-            known = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
-            self._functions[file] = known
+            known = self._files[file] = _File(_parse(self._sources.get(file)))
         return known
-
-    def _tree(self, file: str) -> ast.Module | None:
-        if file not in self._trees:
-            self._trees[file] = _parse(self._sources.get(file))
-        return self._trees[file]
 
 
 def _parse(text: str | None) -> ast.Module | None:
@@ -72,11 +79,6 @@ def _parse(text: str | None) -> ast.Module | None:
         return None if text is None else ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-
-
-def _spans(loop: ast.AST, line: int) -> bool:
-    first, last = getattr(loop, "lineno", None), getattr(loop, "end_lineno", None)
-    return first is not None and last is not None and first <= line <= last
 
 
 def _start(function: Function) -> int:

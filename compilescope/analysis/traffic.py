@@ -14,6 +14,7 @@ from typing import Any
 
 from compilescope.analysis.report import Frame, Graph, Report
 from compilescope.ladder.planner import Traffic, TrafficError
+from compilescope.units import visible
 
 Dimension = tuple[str, int]  # source of a tensor input, and which dimension of it
 Place = tuple[str, str, int, str]  # function, file, line, and the frame's number in compile ids
@@ -49,8 +50,8 @@ def traffic_of(report: Report, frame: str = "") -> Traffic:
         return found[0]
     if not every:
         raise TrafficError("no frame of this recording saw the size of an input change")
-    labels = ", ".join(traffic.label for traffic in every[:_MOST_LISTED])
-    raise TrafficError(f"no frame {frame!r} saw the size of an input change", hint=f"these did: {labels}")
+    labels = ", ".join(visible(traffic.label) for traffic in every[:_MOST_LISTED])
+    raise TrafficError(f"no frame {frame!a} saw the size of an input change", hint=f"these did: {labels}")
 
 
 def _of_frame(report: Report, place: Place, graphs: Sequence[Graph]) -> Traffic | None:

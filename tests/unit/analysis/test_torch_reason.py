@@ -40,8 +40,8 @@ def _found(message: str, **state: Any) -> list[tuple[str, str, Any, Any]]:
         ),
         ("tensor 'x' requires_grad mismatch. expected requires_grad=0", ("requires_grad", "x", False, True)),
         (
-            "tensor 'self._parameters['bias']' size mismatch at index 0. expected 16, actual 4. Guard failed on "
-            "a parameter, consider using torch._dynamo.config.force_parameter_static_shapes = False",
+            "tensor 'self._parameters['bias']' size mismatch at index 0. expected 16, actual 4. Guard failed "
+            "on a parameter, consider using torch._dynamo.config.force_parameter_static_shapes = False",
             ("size", "self.bias dim 0", 16, 4),
         ),
         (
