@@ -70,6 +70,8 @@ def _verdict(plan: LadderPlan, study: Study) -> str:
         parts.append(f"{count(score.unserved, 'call')} larger than every rung")
     if score.idle:
         parts.append(f"{count(score.idle, 'rung')} without a call")
+    if plan.pays and plan.pays_from_calls is not None:
+        parts.append(f"rungs earned after {plan.pays_from_calls:,.0f} calls")
     uncertain = plan.pays and study.pays is None
     doubt = " Whether that is less than one dynamic artifact is not certain." if uncertain else ""
     return f"{'; '.join(parts)}.{doubt}"
@@ -113,10 +115,10 @@ def _bars(study: Study, width: int, ascii: bool) -> list[str]:
     lines: list[str] = []
     for histogram in histograms(study.traffic, study.plan.chosen.ladder):
         most = max(bar.calls for bar in histogram.bars)
-        labels = [f"{bar.low}-{bar.high}" for bar in histogram.bars]
+        labels = [str(bar.low) if bar.low == bar.high else f"{bar.low}-{bar.high}" for bar in histogram.bars]
         wide = max(map(len, labels))
         room = max(5, width - wide - 32)
-        lines.append(f"{visible(histogram.symbol):<{wide + 2}}calls, and rungs")
+        lines.append(f"{visible(histogram.symbol)}: calls, and rungs")
         for label, bar in zip(labels, histogram.bars, strict=True):
             lines.append(f"{label:>{wide}}  {_bar(bar, most, room, '#' if ascii else '█')}")
     return lines

@@ -96,8 +96,6 @@ def build(sizes: Sizes, calls: Floats, costs: Costs, limits: Limits) -> Problem:
 
 
 def check_kinds(costs: Costs, limits: Limits) -> None:
-    if not limits.pads and not limits.pins:
-        raise PlanError("neither pins nor pads are allowed: there is nothing to plan")
     if not limits.pads and not costs.dynamic:
         raise PlanError(
             "pins save what a static artifact is faster than the dynamic one, and that was not measured",

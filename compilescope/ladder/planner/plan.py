@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -18,6 +18,8 @@ from compilescope.ladder.planner.serve import AnyLadder, serve, upkeep
 from compilescope.ladder.planner.traffic import Traffic
 
 Method = Literal["exact", "lagrangian", "local search"]
+_MANY_CALLS = 1e12
+_ROUNDS = 16
 _SAME = 1e-12  # relative difference below which fewer rungs win
 
 
@@ -48,8 +50,8 @@ class LadderPlan:
     ladder within the caps is better than ``chosen`` by more than the share ``gap`` of its total (0.01: 1 %);
     or "local search", then nothing is known about better ones.
     ``pays`` is False when the best is no static rung at all, None where that cannot be known because no
-    dynamic cost was given. ``pays_from_calls`` is the horizon from which some static rung pays, where one
-    would at last and the seconds of a rung are known.
+    dynamic cost was given. ``pays_from_calls`` are the calls after which ``chosen`` has earned its rungs;
+    where no rung pays, the fewest calls for which one would, None where none ever does.
     """
 
     symbols: tuple[str, ...]
@@ -75,13 +77,15 @@ def plan_ladder(
     if len(traffic.names) > 1 or costs.symbols > 1:
         raise PlanError("this plans one symbol at a time", hint="use plan_product for two")
     limits, horizon = limits or Limits(), horizon_of(traffic, calls)
-    rows, counts = traffic.distinct()
-    problem = build(rows[:, 0], counts.astype(float) * (horizon / traffic.calls), costs, limits)
-    within = solve_within(problem)
-    by_count = [choice_of(each.ladder, traffic, costs, horizon) for each in within.solutions]
-    least = cheapest(by_count).total * horizon
-    gap = None if within.bound is None else max(0.0, 1 - within.bound / least)
-    return finished(traffic, costs, limits, horizon, by_count, "exact" if gap is None else "lagrangian", gap)
+    by_count, bound = _planned(traffic, costs, limits, horizon)
+    least = cheapest(by_count).total
+    gap = None if bound is None else max(0.0, 1 - bound / least)
+    method: Method = "exact" if gap is None else "lagrangian"
+    bare = _bare(traffic, costs, limits, horizon) if costs.dynamic else None
+    plan = finished(traffic, costs, limits, horizon, by_count, method, gap, bare)
+    if bare is None or plan.pays or not costs.is_priced:
+        return plan
+    return replace(plan, pays_from_calls=_first_to_pay(traffic, costs, limits, bare))
 
 
 def finished(
@@ -92,21 +96,56 @@ def finished(
     by_count: Sequence[Choice],
     method: Method,
     gap: float | None = None,
+    bare: Choice | None = None,
 ) -> LadderPlan:
-    """The plan around the best ladders of each count, which are there in ascending order of it."""
+    """The plan around the best ladders of each count, which are there in ascending order of it.
+
+    ``bare`` is the best ladder without a static rung, where dynamic costs are known.
+    """
     chosen = cheapest(by_count)
-    by_count = _worth_showing(by_count)
+    pays = has_static(chosen.ladder) if costs.dynamic else None
+    earned = _earned_after(chosen, bare) if pays and bare and costs.is_priced else None
     return LadderPlan(
-        traffic.names,
-        chosen,
-        tuple(by_count),
-        horizon,
-        limits,
-        method,
-        gap,
-        has_static(chosen.ladder) if costs.dynamic else None,
-        _pays_from(by_count) if costs.dynamic and costs.is_priced else None,
+        traffic.names, chosen, tuple(_worth_showing(by_count)), horizon, limits, method, gap, pays, earned
     )
+
+
+def _planned(
+    traffic: Traffic, costs: Costs, limits: Limits, horizon: float
+) -> tuple[list[Choice], float | None]:
+    """The best ladder of each count, and a lower bound of the total of a call where they are not exact."""
+    rows, counts = traffic.distinct()
+    problem = build(rows[:, 0], counts.astype(float) * (horizon / traffic.calls), costs, limits)
+    within = solve_within(problem)
+    found = [choice_of(each.ladder, traffic, costs, horizon) for each in within.solutions]
+    return found, None if within.bound is None else within.bound / horizon
+
+
+def _bare(traffic: Traffic, costs: Costs, limits: Limits, horizon: float) -> Choice:
+    """The best ladder of ranges alone; caps are left out, because nothing smaller exists."""
+    alone = Limits(max_rungs=limits.max_rungs, pins=False, pads=False, maximum=limits.maximum)
+    return cheapest(_planned(traffic, costs, alone, horizon)[0])
+
+
+def _earned_after(choice: Choice, bare: Choice) -> float | None:
+    """Calls after which ``choice`` has earned what its rungs take longer to make than ``bare``."""
+    if choice.cost >= bare.cost * (1 - _SAME):
+        return None
+    return max(0.0, choice.compile_s - bare.compile_s) * US_PER_S / (bare.cost - choice.cost)
+
+
+def _first_to_pay(traffic: Traffic, costs: Costs, limits: Limits, bare: Choice) -> float | None:
+    """The fewest calls for which a static rung pays, by Dinkelbach's iteration from many calls down."""
+    calls, fewest = _MANY_CALLS, None
+    for _ in range(_ROUNDS):
+        best = cheapest(_planned(traffic, costs, limits, calls)[0])
+        earned = _earned_after(best, bare) if has_static(best.ladder) else None
+        if earned is None or (fewest is not None and earned >= fewest * (1 - _SAME)):
+            break
+        fewest = calls = earned
+        if calls == 0:
+            break
+    return fewest
 
 
 def horizon_of(traffic: Traffic, calls: float | None) -> float:
@@ -144,17 +183,3 @@ def has_static(ladder: AnyLadder) -> bool:
     if isinstance(ladder, BucketLadder):
         return bool(ladder.pin_rungs or ladder.pad_rungs)
     return bool(ladder.static_rungs)
-
-
-def _pays_from(by_count: Sequence[Choice]) -> float | None:
-    """Calls after which the first ladder with a static rung has earned what it takes more than none."""
-    bare = [choice for choice in by_count if not has_static(choice.ladder)]
-    if not bare:
-        return None
-    base = min(bare, key=lambda choice: choice.total)
-    earned = [
-        max(0.0, choice.compile_s - base.compile_s) * US_PER_S / (base.cost - choice.cost)
-        for choice in by_count
-        if choice.cost < base.cost * (1 - _SAME)
-    ]
-    return min(earned, default=None)

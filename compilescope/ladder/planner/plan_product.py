@@ -44,7 +44,13 @@ def plan_product(
         choice = choice_of(ladder, traffic, costs, horizon)
         if len(ladder) not in by_count or choice.total < by_count[len(ladder)].total:
             by_count[len(ladder)] = choice
-    return finished(traffic, costs, limits, horizon, [by_count[count] for count in sorted(by_count)], method)
+    bare = None
+    if costs.dynamic:
+        highest = (int(traffic.sizes[:, 0].max()), int(traffic.sizes[:, 1].max()))
+        alone = JointLadder((traffic.names[0], traffic.names[1]), highest=highest)
+        bare = choice_of(alone, traffic, costs, horizon)
+    ordered = [by_count[count] for count in sorted(by_count)]
+    return finished(traffic, costs, limits, horizon, ordered, method, bare=bare)
 
 
 def _affordable(costs: Costs, limits: Limits) -> int:

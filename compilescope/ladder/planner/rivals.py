@@ -59,8 +59,10 @@ def vllm_default(wanted: Wanted) -> list[int]:
     rule = [1, 2, 4, *range(8, 256, 8), *range(256, _up(top, 16) + 1, 16)]
     first = next(place for place, size in enumerate(rule) if size >= wanted.lowest)
     last = next(place for place, size in enumerate(rule) if size >= top)
-    kept = np.linspace(first, last, min(wanted.rungs, last - first + 1) + 1)[1:].round().astype(int)
-    return sorted({rule[place] for place in kept} | {rule[last]})
+    if wanted.rungs > last - first:
+        return rule[first : last + 1]
+    kept = np.linspace(first, last, wanted.rungs + 1)[1:].round().astype(int)
+    return sorted({rule[place] for place in kept})
 
 
 def most_frequent(wanted: Wanted) -> list[int]:

@@ -48,24 +48,24 @@ def cost_per_row(ladder: AnyLadder, traffic: Traffic, costs: Costs) -> Floats:
 
 def score(ladder: AnyLadder, traffic: Traffic, costs: Costs) -> Score:
     sizes = asked(traffic)
-    served, share = serve(ladder, sizes, costs), traffic.counts / traffic.calls
+    served, counts, calls = serve(ladder, sizes, costs), traffic.counts, traffic.calls
     kept = upkeep(ladder, costs)
-    cost = float(served.cost @ share)
-    wanted, used = (_elements(each) @ traffic.counts for each in (sizes, served.size))
+    cost = float(served.cost @ counts) / calls
+    wanted, used = (_elements(each) @ counts for each in (sizes, served.size))
     return Score(
         ladder,
         len(ladder),
         cost,
-        float(served.low @ share),
-        float(served.high @ share),
-        cost / float(costs.static.at(sizes) @ share) - 1,
+        float(served.low @ counts) / calls,
+        float(served.high @ counts) / calls,
+        cost * calls / float(costs.static.at(sizes) @ counts) - 1,
         float(used / wanted - 1),
         kept.compile_s,
         kept.memory_bytes,
-        int(traffic.counts[served.kind == Served.UNSERVED].sum()),
+        int(counts[served.kind == Served.UNSERVED].sum()),
         len(ladder) - _used(served),
-        float(share[served.known].sum()),
-        float(share[~served.inside].sum()),
+        int(counts[served.known].sum()) / calls,
+        int(counts[~served.inside].sum()) / calls,
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from compilescope.ladder.ladder import BucketLadder
 from compilescope.ladder.planner.costs import Costs
 from compilescope.ladder.planner.drift import Drift, drift
+from compilescope.ladder.planner.errors import PlanError
 from compilescope.ladder.planner.interval import Gain, gain_over
 from compilescope.ladder.planner.joint import JointLadder
 from compilescope.ladder.planner.limits import Limits
@@ -71,7 +72,16 @@ def study_ladder(
     ``calls`` is how many calls are to pay for the rungs (as many as the traffic has, if not given).
     Raises PlanError when no ladder meets the limits, TrafficError for fewer than two calls.
     """
+    if len(traffic.names) > 2:
+        raise PlanError(
+            f"ladders are planned for one or two symbols, and {traffic.label!a} has {len(traffic.names)}",
+            hint=f"choose with --symbol from: {', '.join(map(ascii, traffic.names))}",
+        )
     costs, limits = costs or Costs.assumed(len(traffic.names)), limits or Limits()
+    if costs.symbols != len(traffic.names):
+        raise PlanError(f"the costs are for {costs.symbols} symbols, the traffic has {len(traffic.names)}")
+    if not traffic.ordered and limits.maximum is None:  # a random half may lack the largest size by chance
+        limits = replace(limits, maximum=int(traffic.sizes[:, -1].max()))
     early, late = traffic.halves()
     planner = plan_ladder if len(traffic.names) == 1 else plan_product
     plan = planner(early, costs, limits, calls=calls or traffic.calls)
