@@ -159,10 +159,7 @@ class BucketedBackend:
         if self._is_warming or _has_fakes(arguments):
             outputs = entry.eager(*arguments)
         else:
-            if entry.builds_on_call:
-                entry.build()
-            entry.dispatch.arm()
-            outputs = entry.dispatch.armed(*arguments)
+            outputs = entry.first_calls(arguments)
         _tag_outputs(entry, outputs)
         return outputs
 

@@ -80,10 +80,14 @@ class Dispatch:
         """Append to the chain between the exact look-ups and the fallback."""
         self._steps.append(served)
 
+    def prepare(self) -> None:
+        """Make ``armed`` serve with what has been added so far; ``function`` goes on as it did."""
+        self.armed = self._define(self._body())
+
     def arm(self) -> None:
         """Serve calls, from the next one on, with what has been added so far."""
+        self.prepare()
         # Dynamo holds the function object: its code is what can be exchanged, in one atomic store.
-        self.armed = self._define(self._body())
         self.function.__code__ = self.armed.__code__
 
     def disarm(self) -> None:

@@ -28,6 +28,9 @@ _log = logging.getLogger(__name__)
 MAX_SPLITS = 8
 """Into how many parts a range may fall; what is left then is served by the next step of the chain."""
 
+TAGGED_CALLS = 8
+"""First calls, behind which a next graph may be captured: an int becomes symbolic at its second value."""
+
 _OUTCOMES = {"pin": "exact", "range": "range", "dynamic": "dynamic"}
 
 
@@ -63,6 +66,7 @@ class Entry:
         self._report = report
         self._shared: dict[tuple[str, ...], tuple[str, Any]] = {}
         self._splits = 0
+        self._tagged_calls = 0
         self.dispatch = Dispatch(
             [captured.reach[symbol] for symbol in self._symbols],
             Served("eager", "eager", self.eager),
@@ -79,6 +83,18 @@ class Entry:
                     before_job(self, self.pending[0])
                 self._build_next(self.pending[0])
             self._captured = None
+
+    def first_calls(self, arguments: tuple[Any, ...]) -> Any:
+        """Serve one of the calls whose outputs are tagged; later ones are dispatched directly."""
+        if self.builds_on_call:
+            self.build()
+        if self._tagged_calls == 0:
+            self.dispatch.prepare()
+        outputs = self.dispatch.armed(*arguments)
+        self._tagged_calls += 1
+        if self._tagged_calls >= TAGGED_CALLS or not self.output_names:
+            self.dispatch.arm()
+        return outputs
 
     def dispatch_counts(self) -> list[DispatchCount]:
         return [

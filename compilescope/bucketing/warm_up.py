@@ -40,6 +40,8 @@ def capture(backend: BucketedBackend, call: Call, sizes: Mapping[str, int]) -> N
     """Make Dynamo trace in this grad mode: at ``sizes``, then at each rung that no trace so far admits."""
     with backend.warming():
         call(sizes)
+        # Behind a graph break Dynamo takes an int for a constant until it sees a second value.
+        call(_other_sizes(backend, sizes))
         for joint in (*backend.ladder.exact(), *backend.ladder.ranges()):
             if _is_missing(backend, joint):
                 call(dict(sizes) | {name: rung.tuned_at for name, rung in joint.steps})
@@ -92,6 +94,15 @@ class Progress:
     def close(self) -> None:
         if self._shown:
             sys.stderr.write("\r\x1b[K")
+
+
+def _other_sizes(backend: BucketedBackend, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Sizes of the ladder's own that differ from ``sizes`` where it has any."""
+    other = dict(sizes)
+    for name, ladder in backend.ladder.ladders:
+        candidates = (rung.tuned_at for rung in ladder if rung.tuned_at not in (1, sizes.get(name)))
+        other[name] = next((size for size in candidates if size not in other.values()), other.get(name, 0))
+    return {name: size for name, size in other.items() if name in sizes}
 
 
 def _is_missing(backend: BucketedBackend, joint: JointRung) -> bool:

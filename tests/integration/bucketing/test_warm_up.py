@@ -124,6 +124,27 @@ def test_the_graph_behind_a_graph_break_has_its_rungs_too() -> None:
     assert total(model, "exact") == 6
 
 
+@pytest.mark.parametrize("warm", [True, False])
+def test_a_size_that_is_carried_over_a_graph_break(warm: bool) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        doubled = x.shape[0] * 2
+        y = x * doubled
+        torch._dynamo.graph_break()
+        return y + doubled
+
+    model = bucketed(f, LADDER, DIMS, inner="aot_eager")
+    with torch.no_grad():
+        if warm:
+            model.warm_up(torch.randn(20, 8), grad=False)
+        before = len(model.backend.events())
+        for size in (16, 48, 32, 24, 16):
+            x = torch.randn(size, 8)
+            torch.testing.assert_close(model(x), f(x))
+    assert not warm or len(model.backend.events()) == before
+    assert total(model, "bypassed") == 0
+    assert total(model, "exact") == 10
+
+
 def test_an_interrupt_keeps_what_was_built_and_can_be_resumed() -> None:
     made: list[int] = []
     interrupt_at = 3
