@@ -87,8 +87,15 @@ def _triton_parameters(source: str) -> tuple[Parameter, ...]:
 def _parameter(name: str, declared: str, written: bool) -> Parameter:
     if not declared.startswith("*"):
         return Parameter(name, "size", None)
-    role = "inout" if written else "out" if name.startswith("out_ptr") else "in"
-    return Parameter(name, role, dtype_of(declared[1:]))
+    return Parameter(name, _role(name, written), dtype_of(declared[1:]))
+
+
+def _role(name: str, written: bool) -> str:
+    """Inductor's names say it; of the arguments of a user's kernel only that they may be written is known."""
+    for prefix, role in (("in_out_ptr", "inout"), ("in_ptr", "in"), ("out_ptr", "out"), ("arg_", "in")):
+        if name.startswith(prefix):
+            return role
+    return "inout" if written else "in"
 
 
 def _cpp_parameters(source: str) -> tuple[Parameter, ...]:

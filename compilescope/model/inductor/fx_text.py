@@ -15,13 +15,17 @@ _INPUT = re.compile(r'^(\w+): "([^"]*)",?(?:\s*# (.*))?$')
 _INLINE_INPUT = re.compile(r'(\w+): "([^"]*)"')
 _OUTPUT = re.compile(r"^(.+?),\s+# (.*)$")
 _CALL = re.compile(r"^((?:torch|operator|aten|prims|math|builtins|self)[\w.]*|[\w.]+)\(")
-_INDEX = re.compile(r"^(\w+)\[")
+_INDEX = re.compile(r"^(\w+)\[(\d*)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_NOT_CALLS = frozenset({"getitem", "get_attr", "other"})
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """``op`` without ``torch.ops.``; ``getitem`` for an index. ``inputs``: names of nodes it reads."""
+    """``op`` without ``torch.ops.``; ``getitem`` for an index, ``get_attr`` for an attribute.
+
+    ``inputs``: names of nodes it reads.
+    """
 
     name: str
     op: str
@@ -29,6 +33,7 @@ class Node:
     annotation: str
     line: SourceLine | None
     inputs: tuple[str, ...]
+    index: int | None = None  # of a ``getitem``
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +55,8 @@ class FxGraph:
 
     @property
     def calls(self) -> tuple[Node, ...]:
-        """Nodes that compute: no index into a tuple of results, no symbolic size."""
-        return tuple(n for n in self.nodes if n.op != "getitem" and not n.annotation.startswith("Sym("))
+        """Nodes that compute: no index into a tuple of results, no attribute, no symbolic size."""
+        return tuple(n for n in self.nodes if n.op not in _NOT_CALLS and not n.annotation.startswith("Sym("))
 
 
 def parse_fx(text: str) -> FxGraph:
@@ -111,19 +116,21 @@ def _source_line(comment: str) -> SourceLine | None:
 def _node(found: re.Match[str], line: SourceLine | None, known: set[str]) -> Node:
     name, annotation, expression = found.groups()
     expression = expression.partition(";  ")[0]
-    call = _CALL.match(expression)
+    call, indexed = _CALL.match(expression), _INDEX.match(expression)
     if call:
         op = call.group(1).removeprefix("torch.ops.")
         body = expression[call.end() :]
     else:
-        op = "getitem" if _INDEX.match(expression) else "other"
+        is_attribute = expression.startswith("self.")
+        op = "get_attr" if is_attribute else "getitem" if indexed else "other"
         body = expression
     used = {word: None for word in _NAME.findall(body) if word in known}
     owner = op.partition(".")[0]
-    if owner in known:  # a method of a node: `x.view(...)`
+    if call and owner in known:  # a method of a node: `x.view(...)`
         used = {owner: None, **used}
     text = annotation or ""
-    return Node(name, op, printed_tensor(text), text, line, tuple(used))
+    index = int(indexed.group(2)) if indexed and indexed.group(2) else None
+    return Node(name, op, printed_tensor(text), text, line, tuple(used), index)
 
 
 def lines_by_name(*graphs: FxGraph | None) -> dict[str, SourceLine]:
@@ -134,3 +141,23 @@ def lines_by_name(*graphs: FxGraph | None) -> dict[str, SourceLine]:
             if node.line is not None:
                 found.setdefault(node.name, node.line)
     return found
+
+
+def result_dtypes(graph: FxGraph | None) -> dict[tuple[str, int], str]:
+    """(``aten.sort``, 1) -> ``int64``: what an op's results are, by op without overload and by index."""
+    if graph is None:
+        return {}
+    nodes = graph.by_name()
+    found: dict[tuple[str, int], str] = {}
+    for node in graph.nodes:
+        maker = nodes.get(node.inputs[0]) if node.op == "getitem" and node.inputs else None
+        if maker is not None and node.index is not None and node.tensor is not None and node.tensor.dtype:
+            found[base_op(maker.op), node.index] = node.tensor.dtype
+        elif node.op != "getitem" and node.tensor is not None and node.tensor.dtype:
+            found[base_op(node.op), -1] = node.tensor.dtype
+    return found
+
+
+def base_op(op: str) -> str:
+    """``aten.mul.Tensor`` -> ``aten.mul``."""
+    return ".".join(op.removeprefix("torch.ops.").split(".")[:2])

@@ -78,9 +78,23 @@ _GEMMS = frozenset(
     }
 )
 _TORCH_NAMESPACES = frozenset(
-    {"aten", "prims", "mkldnn", "mkl", "onednn", "quantized", "_quantized", "inductor", "xpu", "c10d", "rngprims"}
+    {
+        "aten",
+        "prims",
+        "mkldnn",
+        "mkl",
+        "onednn",
+        "quantized",
+        "_quantized",
+        "inductor",
+        "xpu",
+        "c10d",
+        "rngprims",
+    }
 )
-_COLLECTIVE_NAMESPACES = frozenset({"_c10d_functional", "_c10d_functional_autograd", "c10d_functional", "symm_mem"})
+_COLLECTIVE_NAMESPACES = frozenset(
+    {"_c10d_functional", "_c10d_functional_autograd", "c10d_functional", "symm_mem"}
+)
 _OP = re.compile(r"^(?:torch\.ops\.)?(\w+)\.(\w+)")
 
 

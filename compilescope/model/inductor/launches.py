@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from compilescope.model.inductor import kinds
 from compilescope.model.inductor._environment import Environment, base_name
 from compilescope.model.inductor._signature import Signature, signature
 from compilescope.model.inductor._text import arguments
+from compilescope.model.inductor.fx_text import base_op
 from compilescope.model.inductor.output_code import OutputCode, Statement
 from compilescope.model.inductor.sizes import Size, size
 from compilescope.model.inductor.tensors import Tensor
@@ -18,13 +19,16 @@ from compilescope.model.inductor.values import Launch, Operand, SourceLine
 MAX_DEPTH = 8
 _TRITON = re.compile(r"^(\w+)\.run\(")
 _PLAIN = re.compile(r"^(\w+)\(")
-_EXTERN = re.compile(r"^(?:(?P<result>[\w, ()]+?) = )?(?P<name>(?:extern_kernels|aten|torch\.ops\.\w+)\.[\w.]+)\(")
+_EXTERN = re.compile(
+    r"^(?:(?P<result>[\w, ()]+?) = )?(?P<name>(?:extern_kernels|aten|torch\.ops\.\w+)\.[\w.]+)\("
+)
 _COPY = re.compile(r"^(\w+)\.copy_\(")
 _PARTITION = re.compile(r"self\.partitions\[(\d+)\]\(")
 _CALLED = re.compile(r"(?:^|= )\(?(\w+)\(")
 _NOT_LAUNCHES = ("torch.ops.inductor._reinterpret_tensor", "torch.ops.inductor._alloc_from_pool")
 
 Lines = Mapping[str, SourceLine]
+Dtypes = Mapping[tuple[str, int], str]  # (op without overload, index of the result or -1) -> dtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,37 +40,73 @@ class Step:
     launch: Launch | None
 
 
-def walk(code: OutputCode, lines: Lines | None = None) -> Iterator[Step]:
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """``tensors`` gives the layout of any name, once all statements have been seen."""
+
+    steps: tuple[Step, ...]
+    tensors: Callable[[str], Tensor | None]
+    root: Callable[[str], str]  # the first name of the same storage
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        return tuple(step.launch for step in self.steps if step.launch is not None)
+
+
+def walk(code: OutputCode, lines: Lines | None = None, dtypes: Dtypes | None = None) -> Walk:
     """Every statement of one call. Partitions and branches stand where they are called, each once.
 
-    ``lines``: the user's line of each name in Dynamo's and AOTAutograd's graphs, as far as known.
+    ``lines``: the user's line of each name in Dynamo's and AOTAutograd's graphs, as far as known;
+    ``dtypes``: what each op's results are, which the code of a library call does not say.
     """
     signatures = {name: signature(definition) for name, definition in code.definitions.items()}
-    yield from _walk(code, "call", Environment(code.inputs), signatures, lines or {}, frozenset())
+    environment = Environment(code.inputs)
+    context = _Context(code, environment, signatures, lines or {}, dtypes or {})
+    steps = list(_walk(context, "call", frozenset()))
+    return Walk(tuple(_completed(step, environment) for step in steps), environment.of, environment.root)
 
 
-def launches(code: OutputCode, lines: Lines | None = None) -> tuple[Launch, ...]:
-    return tuple(step.launch for step in walk(code, lines) if step.launch is not None)
+def _completed(step: Step, environment: Environment) -> Step:
+    """Layouts that the code states only after the launch: results of libraries, dtypes from a later use."""
+    launch = step.launch
+    if launch is None or all(o.tensor is not None and o.tensor.dtype for o in launch.operands):
+        return step
+    operands: list[Operand] = []
+    for operand in launch.operands:
+        if operand.tensor is None:
+            operands += [
+                Operand(n, operand.role, environment.of(n)) for n in environment.results(operand.name)
+            ]
+        elif operand.tensor.dtype is None:
+            base = environment.of(operand.name)
+            dtype = base.dtype if base else None
+            operands.append(replace(operand, tensor=replace(operand.tensor, dtype=dtype)))
+        else:
+            operands.append(operand)
+    filled = replace(launch, operands=tuple(operands), bytes_moved=_moved(tuple(operands)))
+    return replace(step, launch=filled)
 
 
-def _walk(
-    code: OutputCode,
-    function: str,
-    environment: Environment,
-    signatures: Mapping[str, Signature],
-    lines: Lines,
-    above: frozenset[str],
-) -> Iterator[Step]:
+@dataclass(frozen=True, slots=True)
+class _Context:
+    code: OutputCode
+    environment: Environment
+    signatures: Mapping[str, Signature]
+    lines: Lines
+    dtypes: Dtypes
+
+
+def _walk(context: _Context, function: str, above: frozenset[str]) -> Iterator[Step]:
     if function in above or len(above) > MAX_DEPTH:
         return
-    for statement in code.functions.get(function, ()):
-        environment.follow(statement.text)
-        inner = _called(code, statement.text)
+    for statement in context.code.functions.get(function, ()):
+        context.environment.follow(statement.text)
+        inner = _called(context.code, statement.text)
         if inner:
-            yield from _walk(code, inner, environment, signatures, lines, above | {function})
+            yield from _walk(context, inner, above | {function})
             yield Step(statement, function, None)
             continue
-        yield Step(statement, function, _launch(statement, function, environment, signatures, lines))
+        yield Step(statement, function, _launch(statement, function, context))
 
 
 def _called(code: OutputCode, text: str) -> str | None:
@@ -77,23 +117,17 @@ def _called(code: OutputCode, text: str) -> str | None:
     return called.group(1) if called and called.group(1) in code.functions else None
 
 
-def _launch(
-    statement: Statement,
-    function: str,
-    environment: Environment,
-    signatures: Mapping[str, Signature],
-    lines: Lines,
-) -> Launch | None:
-    recognized = recognize(statement.text, signatures)
+def _launch(statement: Statement, function: str, context: _Context) -> Launch | None:
+    recognized = recognize(statement.text, context.signatures)
     if recognized is None:
         return None
     name, kind, start, result = recognized
     pieces, _ = arguments(statement.text, start)
-    own = signatures.get(name)
+    own = context.signatures.get(name)
     if own is not None:
-        operands = _compiled_operands(own, pieces, environment)
+        operands = _compiled_operands(own, pieces, context.environment)
     else:
-        operands = _extern_operands(kind, pieces, result, environment)
+        operands = _extern_operands(name, kind, pieces, result, context)
     return Launch(
         kernel=name,
         kind=kind,
@@ -101,7 +135,7 @@ def _launch(
         operands=operands,
         sources=statement.sources,
         aten=statement.aten,
-        lines=_lines(statement.sources, lines, only_last=own is None),
+        lines=_lines(statement.sources, context.lines, only_last=own is None),
         bytes_moved=_moved(operands),
         text=statement.text,
     )
@@ -122,7 +156,9 @@ def recognize(text: str, signatures: Mapping[str, Signature]) -> tuple[str, str,
         if name in _NOT_LAUNCHES:
             return None
         return name, kinds.of_extern(name), found.end(), found.group("result")
-    if (found := _PLAIN.match(text)) and (found.group(1) in signatures or found.group(1).startswith("cpp_fused")):
+    if (found := _PLAIN.match(text)) and (
+        found.group(1) in signatures or found.group(1).startswith("cpp_fused")
+    ):
         own = signatures.get(found.group(1))
         return found.group(1), own.kind if own else kinds.CPP_LOOP, found.end(), None
     return None
@@ -140,28 +176,31 @@ def _compiled_operands(own: Signature, pieces: list[str], environment: Environme
 
 
 def _extern_operands(
-    kind: str, pieces: list[str], result: str | None, environment: Environment
+    name: str, kind: str, pieces: list[str], result: str | None, context: _Context
 ) -> tuple[Operand, ...]:
     operands = []
     for piece in pieces:
         word, _, value = piece.partition("=")
         is_out = word.startswith("out") and value and word.isidentifier()
         expression = value if is_out else piece
-        tensor = environment.of(expression)
+        tensor = context.environment.of(expression)
         if tensor is not None:
             operands.append(Operand(base_name(expression), "out" if is_out else "in", tensor))
     if result and result.isidentifier():
-        operands.append(Operand(result, "out", _result(kind, result, operands, environment)))
+        tensor = context.environment.of(result) if kind == kinds.COPY else None
+        if kind != kinds.COPY:
+            context.environment.library_result(result, _result_dtypes(name, kind, operands, context.dtypes))
+        operands.append(Operand(result, "out", tensor))
     return tuple(operands)
 
 
-def _result(kind: str, result: str, operands: list[Operand], environment: Environment) -> Tensor | None:
-    """A library's result has its first operand's dtype; its sizes follow in an assertion, if at all."""
-    if kind in kinds.LIBRARY_KINDS and result not in environment.tensors:
-        dtype = next((o.tensor.dtype for o in operands if o.tensor and o.tensor.dtype), None)
-        environment.tensors[result] = Tensor(dtype, (), None)
-        return None
-    return environment.tensors.get(result)
+def _result_dtypes(name: str, kind: str, operands: list[Operand], dtypes: Dtypes) -> dict[int, str]:
+    """By index, -1 for a single result: as the graph says, else the first is like the library's input."""
+    op = base_op(name)
+    stated = {index: dtype for (maker, index), dtype in dtypes.items() if maker == op}
+    known = next((o.tensor.dtype for o in operands if o.tensor and o.tensor.dtype), None)
+    assumed = {-1: known, 0: known} if known and kind in kinds.LIBRARY_KINDS else {}
+    return {**assumed, **stated}
 
 
 def _moved(operands: tuple[Operand, ...]) -> Size | None:

@@ -172,7 +172,7 @@ def _rand_strided(line: str, start: int) -> Tensor:
     words = {
         name.strip(): value for name, _, value in (p.partition("=") for p in pieces[2:]) if value is not None
     }
-    shape, stride = (tuple_items(p) for p in (pieces + ["", ""])[:2])
+    shape, stride = (tuple_items(p) for p in [*pieces, "", ""][:2])
     dtype = words.get("dtype")
     device = words.get("device", "").strip("'\"")
     return Tensor(dtype_of(dtype) if dtype else None, shape, stride, device or None)

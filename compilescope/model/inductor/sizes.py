@@ -7,6 +7,7 @@ without sympy; what is neither a sum nor a product stays an opaque factor that c
 from __future__ import annotations
 
 import ast
+import functools
 import math
 import operator
 import re
@@ -68,7 +69,9 @@ class Size:
 
     def order(self, hints: Mapping[str, int]) -> int:
         """For comparing sizes only: symbols without a hint count as 1024."""
-        symbols = {word for product, _ in self.terms for factor, _ in product for word in _WORD.findall(factor)}
+        symbols = {
+            word for product, _ in self.terms for factor, _ in product for word in _WORD.findall(factor)
+        }
         found = self.at({**dict.fromkeys(symbols, _UNHINTED), **hints})
         return found if found is not None else 0
 
@@ -80,9 +83,11 @@ def size(value: Size | int | str) -> Size:
     """A Size from a number or from an expression as Inductor prints it. Never raises."""
     if isinstance(value, Size):
         return value
-    if isinstance(value, int):
-        return _normal({(): value})
-    text = value.strip()
+    return _normal({(): value}) if isinstance(value, int) else _parsed(value.strip())
+
+
+@functools.lru_cache(maxsize=4096)
+def _parsed(text: str) -> Size:
     try:
         return _from_tree(ast.parse(text, mode="eval").body) if len(text) <= MAX_EXPRESSION else _opaque(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -101,9 +101,9 @@ class FusedGroup:
 
 @dataclass(frozen=True, slots=True)
 class MissedEpilogue:
-    """A library GEMM or convolution whose result only one pointwise kernel reads, right after it."""
+    """A GEMM or convolution, of a library or a template, whose result one pointwise kernel alone reads."""
 
-    extern: str
+    producer: str
     pointwise: str
     buffer: str
     tensor: Tensor | None
@@ -118,12 +118,13 @@ class MissedEpilogue:
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """``bytes_*``: see :mod:`compilescope.model.inductor.fusion` for the formula. ``bytes_from``: its source."""
+    """``bytes_*``: see :mod:`compilescope.model.inductor.fusion` for the formulas."""
 
     nodes_before: int | None
     nodes_after: int | None
     kernels: int
     groups: tuple[FusedGroup, ...]
+    bytes_eager: Size | None
     bytes_before: Size | None
     bytes_after: Size | None
     bytes_from: str  # scheduler | code
@@ -173,7 +174,7 @@ class SavedTensor:
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """An input written in place, made functional by AOTAutograd. ``copied_by``: the ``copy_`` in the graph."""
+    """An input written in place. ``in_graph``: the graph writes it back itself, with ``copy_``."""
 
     input: str
     index: int | None
@@ -227,6 +228,7 @@ class Autotuning:
     shapes: tuple[str, ...]
     dtypes: tuple[str, ...]
     strides: tuple[str, ...]
+    hinted: tuple[str, ...]  # the shapes it was timed at, where ``shapes`` has symbols
     count: int
     choices: tuple[Choice, ...]  # fastest first, failed ones last
     tuning_s: float | None
@@ -318,7 +320,7 @@ class Cudagraphs:
 class Crossing:
     """Something at the edge of what the compiler sees: a device copy, a collective, an opaque op."""
 
-    kind: str  # device copy | collective | custom op
+    kind: str  # device copy | device sync | collective | custom op
     detail: str
     size_bytes: Size | None
     blocking: bool | None

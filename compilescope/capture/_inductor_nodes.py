@@ -1,0 +1,123 @@
+"""Scheduler nodes and wrapper lines of Inductor as plain rows. Reads attributes; calls into no user code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compilescope.capture._stacks import Stacks
+
+MAX_ORIGINS = 64  # FX nodes kept per scheduler node; the number of all of them is kept beside them
+MAX_ARGUMENTS = 64
+MAX_STATEMENT = 400
+_CALL_LINES = frozenset(
+    {
+        "ExternKernelAllocLine",
+        "ExternKernelOutLine",
+        "ExternKernelMultiOutLine",
+        "IndexPutFallbackLine",
+        "ScatterFallbackLine",
+    }
+)
+
+
+def described_node(node: Any, stacks: Stacks) -> dict[str, Any]:
+    """One node after fusion: its class, what it stands for in FX, and what its parts read and write."""
+    leaves = list(node.get_nodes())
+    first = getattr(leaves[0], "node", None) if leaves else None
+    origins = _origins(leaves)
+    described: dict[str, Any] = {
+        "type": type(node).__name__,
+        "ir": type(first).__name__,
+        "kernel": _kernel_name(first),
+        "template": bool(node.is_template()),
+        "reduction": any(leaf.is_reduction() for leaf in leaves if hasattr(leaf, "is_reduction")),
+        "device": str(node.get_device()),
+        "bytes": _accessed_bytes(node),
+        "parts": [_part(leaf) for leaf in leaves],
+        "ops": [[origin.name, str(origin.target)] for origin in origins[:MAX_ORIGINS]],
+        "ops_count": len(origins),
+        "lines": _user_lines(origins, stacks),
+    }
+    return {k: v for k, v in described.items() if v is not None}
+
+
+def _origins(leaves: list[Any]) -> list[Any]:
+    """FX nodes, each once. For an extern kernel its own node: its origins drag in those upstream."""
+    found: dict[str, Any] = {}
+    for leaf in leaves:
+        ir_node = getattr(leaf, "node", None)
+        if ir_node is None:
+            continue
+        own = getattr(ir_node, "origin_node", None)
+        is_extern = bool(leaf.is_extern())
+        for origin in [own] if own is not None and is_extern else getattr(ir_node, "origins", None) or ():
+            found.setdefault(origin.name, origin)
+    return sorted(found.values(), key=lambda origin: str(origin.name))
+
+
+def _kernel_name(ir_node: Any) -> str | None:
+    name = getattr(ir_node, "python_kernel_name", None)
+    return name if isinstance(name, str) else None
+
+
+def _accessed_bytes(node: Any) -> int | None:
+    """Inductor's own count of the bytes a node reads and writes, with hints for dynamic sizes."""
+    count = node.get_read_write_buffers_sizes()
+    return int(count) if isinstance(count, int) else None
+
+
+def _part(leaf: Any) -> dict[str, Any]:
+    reads_writes = leaf.read_writes
+    return {
+        "name": leaf.get_name(),
+        "reads": sorted({dep.name for dep in reads_writes.reads})[:MAX_ARGUMENTS],
+        "writes": sorted({dep.name for dep in reads_writes.writes})[:MAX_ARGUMENTS],
+        "bytes": _accessed_bytes(leaf),
+    }
+
+
+def _user_lines(origins: list[Any], stacks: Stacks) -> list[Any]:
+    """The innermost line of each FX node's stack, each once, in the order of their files and lines."""
+    found = set()
+    for origin in origins:
+        place = _last_frame(origin.meta.get("stack_trace"))
+        if place is not None:
+            found.add(place)
+    return [[stacks.file_id(file), line, function] for file, line, function in sorted(found)]
+
+
+def _last_frame(stack_trace: Any) -> tuple[str, int, str] | None:
+    """``File "x.py", line 3, in f`` is how torch keeps the user's stack on a node; the last is innermost."""
+    if not isinstance(stack_trace, str):
+        return None
+    start = stack_trace.rfind('File "')
+    file, found, rest = stack_trace[start + 6 :].partition('", line ')
+    number, _, rest = rest.partition(",")
+    if start < 0 or not found or not number.isdigit():
+        return None
+    return file, int(number), rest.removeprefix(" in ").split("\n", 1)[0].strip()
+
+
+def described_call(line: Any) -> dict[str, Any] | None:
+    """A wrapper line that launches something; None for the others."""
+    kind = type(line).__name__
+    if kind == "KernelCallLine":
+        return {
+            "line": kind,
+            "kernel": str(line.kernel_name),
+            "args": [str(arg) for arg in line.call_args[:MAX_ARGUMENTS]],
+            "triton": bool(line.triton),
+            "device": str(line.device),
+        }
+    if kind in _CALL_LINES:
+        node = line.node
+        return {
+            "line": kind,
+            "kernel": _kernel_name(node) or str(node.get_kernel_name()),
+            "buffer": node.get_name(),
+            "ir": type(node).__name__,
+            "device": str(node.get_device()),
+        }
+    if isinstance(line, str) and "(" in line and not line.lstrip().startswith("#"):
+        return {"line": "str", "text": line.strip()[:MAX_STATEMENT]}
+    return None

@@ -1,0 +1,87 @@
+"""What AOTAutograd and Inductor made of each graph: kernels, fusion, memory, autotuning, caches, CUDA graphs.
+
+Feed a :class:`Collector` the records of a process; it keeps references. :func:`read_graph` and
+:func:`read_aot` parse the texts of one graph when asked, so that thousands of graphs cost nothing unread.
+"""
+
+from __future__ import annotations
+
+from compilescope.model.inductor.agreement import Agreement, Disagreement, agreement
+from compilescope.model.inductor.build import KINDS, AotSource, Collector, Fact, GraphSource, InductorFacts
+from compilescope.model.inductor.caches import nearest, why_miss
+from compilescope.model.inductor.read import compare, read_aot, read_graph
+from compilescope.model.inductor.sizes import Size
+from compilescope.model.inductor.tensors import Tensor
+from compilescope.model.inductor.values import (
+    Alias,
+    AotGraphs,
+    Autotuning,
+    Buffer,
+    CacheOutcome,
+    Choice,
+    CompiledGraph,
+    Component,
+    Crossing,
+    CudagraphFunction,
+    Cudagraphs,
+    CudagraphSkip,
+    FusedGroup,
+    Fusion,
+    FxNode,
+    GraphKey,
+    Kernel,
+    KeyChange,
+    Launch,
+    MemoryPlan,
+    MissedEpilogue,
+    Mutation,
+    Operand,
+    SavedTensor,
+    SourceLine,
+    TritonTuning,
+)
+
+__all__ = [
+    "KINDS",
+    "Agreement",
+    "Alias",
+    "AotGraphs",
+    "AotSource",
+    "Autotuning",
+    "Buffer",
+    "CacheOutcome",
+    "Choice",
+    "Collector",
+    "CompiledGraph",
+    "Component",
+    "Crossing",
+    "CudagraphFunction",
+    "CudagraphSkip",
+    "Cudagraphs",
+    "Disagreement",
+    "Fact",
+    "FusedGroup",
+    "Fusion",
+    "FxNode",
+    "GraphKey",
+    "GraphSource",
+    "InductorFacts",
+    "Kernel",
+    "KeyChange",
+    "Launch",
+    "MemoryPlan",
+    "MissedEpilogue",
+    "Mutation",
+    "Operand",
+    "SavedTensor",
+    "Size",
+    "SourceLine",
+    "Tensor",
+    "TritonTuning",
+    "agreement",
+    "compare",
+    "nearest",
+    "read_aot",
+    "read_graph",
+    "why_miss",
+]

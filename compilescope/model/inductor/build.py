@@ -1,0 +1,279 @@
+"""Records of one process -> what Inductor made of each graph. Texts are kept as references until read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from compilescope.model.inductor import autotune, cudagraphs
+from compilescope.model.inductor.caches import cache_outcome
+from compilescope.model.inductor.values import (
+    Autotuning,
+    CacheOutcome,
+    Cudagraphs,
+    GraphKey,
+    TritonTuning,
+)
+
+Text = Callable[[], "str | None"]
+
+AOT_EVENTS = frozenset({"aot_joint_graph", "aot_forward_graph", "aot_backward_graph", "aot_inference_graph"})
+_POST_GRAD = "inductor_post_grad_graph"
+_METADATA = "aot_forward_graph_fw_metadata"
+_CACHES = ("fx_graph_cache_", "aotautograd_cache_")
+KINDS = frozenset(
+    {
+        *AOT_EVENTS,
+        "inductor_output_code",
+        "inductor_schedule",
+        "inductor_calls",
+        _POST_GRAD,
+        "dynamo_output_graph",
+        "fx_graph",
+        "artifact",
+        "autotune",
+        "triton_autotune",
+        "cudagraph_record",
+        "phases",
+        "log",
+        "reset",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A record, as far as it matters here. ``c``: (frame, recompile, attempt, epoch); ``ca``: autograd id.
+
+    ``text`` reads the payload; ``rows`` are those of a `phases` record.
+    """
+
+    kind: str
+    c: Sequence[Any] | None
+    m: Mapping[str, Any]
+    text: Text
+    ca: int | None = None
+    rows: Sequence[Any] = ()
+
+
+@dataclass(slots=True)
+class AotSource:
+    texts: dict[str, Text] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class GraphSource:
+    """References to what is known of one compiled graph; :func:`read_graph` reads them."""
+
+    key: GraphKey
+    stem: str | None
+    code: Text
+    aot: AotSource
+    post_grad: Text | None = None
+    dynamo: Text | None = None
+    schedule: tuple[Mapping[str, Any], Text] | None = None
+    calls: list[Text] = field(default_factory=list)
+    described: Mapping[str, Any] = field(default_factory=dict)  # the `fx_graph` record
+    triton_info: Text | None = None
+    cache: str | None = None  # hit | miss | bypass
+
+
+@dataclass(slots=True)
+class _Pending:
+    """What comes before the code it belongs to."""
+
+    schedule: tuple[Mapping[str, Any], Text] | None = None
+    calls: list[Text] = field(default_factory=list)
+    post_grad: Text | None = None
+    dynamo: Text | None = None
+    aot: AotSource | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InductorFacts:
+    """One process. ``graphs`` in the order their code was made or loaded."""
+
+    graphs: tuple[GraphSource, ...]
+    aot: tuple[tuple[GraphKey, AotSource], ...]
+    caches: tuple[tuple[GraphKey | None, CacheOutcome], ...]
+    autotunings: Mapping[GraphKey, tuple[Autotuning, ...]]
+    triton_tunings: tuple[TritonTuning, ...]
+    cudagraphs: Cudagraphs
+
+
+class Collector:
+    """Feed it the records of one process in file order; kinds outside :data:`KINDS` are ignored."""
+
+    def __init__(self) -> None:
+        self._epoch = 0
+        self._pending: dict[GraphKey, _Pending] = {}
+        self._graphs: list[GraphSource] = []
+        self._aot: list[tuple[GraphKey, AotSource]] = []
+        self._caches: list[tuple[GraphKey | None, CacheOutcome]] = []
+        self._recorded: dict[GraphKey, list[Autotuning]] = {}
+        self._phased: dict[GraphKey, list[Autotuning]] = {}
+        self._tunings: list[TritonTuning] = []
+        self._cudagraphs: list[Mapping[str, Any]] = []
+        self._recordings_s: list[float] = []
+        self._warnings: list[str] = []
+
+    def add(self, fact: Fact) -> None:
+        if fact.kind == "reset":
+            self._epoch += 1
+        elif fact.kind == "phases":
+            self._phases(fact.rows)
+        elif fact.kind == "log":
+            self._log(fact.m)
+        elif fact.kind == "triton_autotune":
+            self._tunings.append(autotune.triton_tuning(fact.m))
+        elif fact.kind == "cudagraph_record":
+            self._cudagraphs.append(fact.m)
+        elif fact.kind in KINDS:
+            self._of_a_compile(fact)
+
+    def _of_a_compile(self, fact: Fact) -> None:
+        key = graph_key(fact.c, fact.ca)
+        if fact.kind == "artifact":
+            self._artifact(key, fact)
+        elif key is None:
+            return
+        elif fact.kind == "autotune":
+            self._recorded.setdefault(key, []).append(autotune.from_record(fact.m))
+        elif fact.kind == "fx_graph":
+            self._described(key, fact.m)
+        elif fact.kind == "inductor_output_code":
+            self._code(key, fact)
+        elif fact.kind in AOT_EVENTS:
+            self._aot_text(key, fact.kind, fact.text)
+        else:
+            self._before_code(key, fact)
+
+    def _before_code(self, key: GraphKey, fact: Fact) -> None:
+        pending = self._at(key)
+        if fact.kind == "inductor_schedule":
+            pending.schedule, pending.calls = (fact.m, fact.text), []
+        elif fact.kind == "inductor_calls":
+            pending.calls.append(fact.text)
+        elif fact.kind == _POST_GRAD:
+            pending.post_grad = fact.text
+        elif fact.kind == "dynamo_output_graph":
+            pending.dynamo = fact.text
+
+    def _at(self, key: GraphKey) -> _Pending:
+        return self._pending.setdefault(key, _Pending())
+
+    def _aot_text(self, key: GraphKey, kind: str, text: Text) -> None:
+        """A graph of a kind that is there already belongs to another graph of the same compile."""
+        pending = self._at(key)
+        if pending.aot is None or kind in pending.aot.texts:
+            metadata = pending.aot.texts.get(_METADATA) if pending.aot else None
+            pending.aot = AotSource({_METADATA: metadata} if metadata else {})
+            self._aot.append((key, pending.aot))
+        pending.aot.texts[kind] = text
+
+    def _artifact(self, key: GraphKey | None, fact: Fact) -> None:
+        name = str(fact.m.get("name"))
+        if name.startswith(_CACHES):
+            outcome = cache_outcome(name, fact.text())
+            if outcome is not None:
+                self._caches.append((key, outcome))
+        elif key is not None and name == _POST_GRAD:
+            self._at(key).post_grad = fact.text
+        elif key is not None and name == _METADATA:
+            self._metadata(key, fact.text)
+        elif key is not None and name == "triton_kernel_info":
+            latest = self._latest(key)
+            if latest is not None:
+                latest.triton_info = fact.text
+
+    def _metadata(self, key: GraphKey, text: Text) -> None:
+        """It stands between the joint and the forward graph, or before the inference graph."""
+        pending = self._at(key)
+        if (
+            pending.aot is None
+            or "aot_forward_graph" in pending.aot.texts
+            or "aot_inference_graph" in pending.aot.texts
+        ):
+            pending.aot = AotSource()
+            self._aot.append((key, pending.aot))
+        pending.aot.texts[_METADATA] = text
+
+    def _code(self, key: GraphKey, fact: Fact) -> None:
+        pending = self._at(key)
+        if pending.aot is None:
+            pending.aot = AotSource()
+        source = GraphSource(key, _stem(fact.m.get("filename")), fact.text, pending.aot)
+        source.schedule, source.calls = pending.schedule, pending.calls
+        source.post_grad, source.dynamo = pending.post_grad, pending.dynamo
+        pending.schedule, pending.calls, pending.post_grad = None, [], None
+        self._graphs.append(source)
+
+    def _latest(self, key: GraphKey) -> GraphSource | None:
+        return next((g for g in reversed(self._graphs) if g.key == key), None)
+
+    def _described(self, key: GraphKey, m: Mapping[str, Any]) -> None:
+        """The `fx_graph` record names the file of its code; the first such code without a record is meant."""
+        if m.get("inherited"):
+            return
+        same = [g for g in self._graphs if g.key == key and not g.described]
+        named = [g for g in same if g.stem is not None and g.stem == m.get("code")]
+        if named or same:
+            (named or same)[0].described = m
+
+    def _phases(self, rows: Iterable[Any]) -> None:
+        for row in rows:
+            if not isinstance(row, list) or len(row) < 3 or not isinstance(row[0], str):
+                continue
+            if row[0] == cudagraphs.RECORDING_PHASE and isinstance(row[2], int | float) and row[2] >= 0:
+                self._recordings_s.append(row[2] / 1e6)
+            args = row[4] if len(row) > 4 and isinstance(row[4], Mapping) else {}
+            key = self._key_of_phase(args.get("compile_id"))
+            found = autotune.from_phase(row[0], row[2], args) if isinstance(row[2], int | float) else None
+            if found is not None and key is not None:
+                self._phased.setdefault(key, []).append(found)
+
+    def _key_of_phase(self, text: Any) -> GraphKey | None:
+        """``0/1``, or ``!0/1/2`` under compiled autograd."""
+        if not isinstance(text, str):
+            return None
+        numbers = text.lstrip("!").split("/")
+        if not all(n.isdigit() for n in numbers) or len(numbers) not in (2, 3):
+            return None
+        autograd = int(numbers[0]) if len(numbers) == 3 else -1
+        return (autograd, self._epoch, int(numbers[-2]), int(numbers[-1]))
+
+    def _log(self, m: Mapping[str, Any]) -> None:
+        if "cudagraph" in str(m.get("logger")) and isinstance(m.get("text"), str):
+            self._warnings.append(m["text"])
+
+    def finish(self) -> InductorFacts:
+        outcomes = {outcome.key: outcome.outcome for _, outcome in self._caches if outcome.key}
+        for graph in self._graphs:
+            graph.cache = outcomes.get(str(graph.described.get("cache_key")))
+        keys = dict.fromkeys((*self._recorded, *self._phased))
+        return InductorFacts(
+            graphs=tuple(self._graphs),
+            aot=tuple(self._aot),
+            caches=tuple(self._caches),
+            autotunings={
+                k: autotune.merged(self._recorded.get(k, ()), self._phased.get(k, ())) for k in keys
+            },
+            triton_tunings=tuple(self._tunings),
+            cudagraphs=cudagraphs.cudagraphs(
+                [g.described for g in self._graphs], self._cudagraphs, self._warnings, self._recordings_s
+            ),
+        )
+
+
+def graph_key(c: Sequence[Any] | None, ca: int | None = None) -> GraphKey | None:
+    if c is None or len(c) < 4 or not all(isinstance(n, int) for n in (c[0], c[1], c[3])):
+        return None
+    return (ca if isinstance(ca, int) else -1, c[3], c[0], c[1])
+
+
+def _stem(path: Any) -> str | None:
+    if not isinstance(path, str):
+        return None
+    name = path.replace("\\", "/").rpartition("/")[2]
+    return name.removesuffix(".py")

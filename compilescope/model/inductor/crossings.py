@@ -1,0 +1,86 @@
+"""Where a graph leaves what the compiler can see or fuse: device copies, waits, collectives, opaque ops."""
+
+from __future__ import annotations
+
+import re
+
+from compilescope.model.inductor import kinds
+from compilescope.model.inductor._text import arguments
+from compilescope.model.inductor.fx_text import FxGraph, Node
+from compilescope.model.inductor.launches import Walk
+from compilescope.model.inductor.sizes import Size, size
+from compilescope.model.inductor.tensors import Tensor
+from compilescope.model.inductor.values import Crossing, Launch, SourceLine
+
+_ITEM = re.compile(r"= (\w+)\.item\(\)")
+_MOVES = ("prims.device_put", "aten._to_copy", "aten.to", "aten.copy")
+
+
+def crossings(walk: Walk, graph: FxGraph | None) -> tuple[Crossing, ...]:
+    """In the order of the code. ``graph`` gives the lines of device copies, which carry no comment."""
+    moves = _moves(graph)
+    found = []
+    for step in walk.steps:
+        launch = step.launch
+        if launch is not None and launch.kind == kinds.COPY:
+            found.append(_copy(launch, moves))
+        elif launch is not None and launch.kind in (kinds.COLLECTIVE, kinds.CUSTOM_OP):
+            moved = _operand_bytes(launch)
+            found.append(Crossing(launch.kind, launch.kernel, moved, None, launch.lines))
+        elif item := _ITEM.search(step.statement.text):
+            tensor = walk.tensors(item.group(1))
+            if tensor is None or _device(tensor) != "cpu":
+                found.append(Crossing("device sync", f"{item.group(1)}.item()", None, True, ()))
+    return tuple(crossing for crossing in found if crossing is not None)
+
+
+def _copy(launch: Launch, moves: list[tuple[str, str, SourceLine]]) -> Crossing | None:
+    """A copy between devices; within one it is a kernel like others."""
+    target = next((o.tensor for o in launch.operands if o.role == "out"), None)
+    source = next((o.tensor for o in launch.operands if o.role == "in"), None)
+    if target is None:
+        return None
+    to, origin = _device(target), _device(source) if source else None
+    if to == origin:
+        return None
+    lines = tuple(dict.fromkeys(line for a, b, line in moves if b == to and origin in (None, a)))
+    pieces = arguments(launch.text, launch.text.index("(") + 1)[0]
+    blocking = None if len(pieces) < 2 else pieces[1] != "True"
+    return Crossing("device copy", f"{origin or '?'} -> {to or '?'}", target.size_bytes, blocking, lines)
+
+
+def _device(tensor: Tensor) -> str | None:
+    return tensor.device.partition(":")[0] if tensor.device else None
+
+
+def _moves(graph: FxGraph | None) -> list[tuple[str, str, SourceLine]]:
+    """(from, to, line) of the nodes whose result is on another device than what they read."""
+    if graph is None:
+        return []
+    nodes = graph.by_name()
+    found = []
+    for node in graph.nodes:
+        if not node.op.startswith(_MOVES) or node.tensor is None or node.line is None:
+            continue
+        to = _device(node.tensor)
+        origin = next((d for d in (_device_of(n, graph, nodes) for n in node.inputs) if d), None)
+        if to and origin and to != origin:
+            found.append((origin, to, node.line))
+    return found
+
+
+def _device_of(name: str, graph: FxGraph, nodes: dict[str, Node]) -> str | None:
+    node = nodes.get(name)
+    if node is not None:
+        return _device(node.tensor) if node.tensor else None
+    annotation = graph.inputs.get(name, ("", ""))[0]
+    return annotation.rpartition("]")[2].partition(":")[0] or None
+
+
+def _operand_bytes(launch: Launch) -> Size | None:
+    sizes = [o.tensor.size_bytes for o in launch.operands if o.role == "in" and o.tensor]
+    known = [found for found in sizes if found is not None]
+    total = size(0)
+    for found in known:
+        total = total + found
+    return total if known else None
