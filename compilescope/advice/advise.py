@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from compilescope.advice.autograd import recaptured_backward
+from compilescope.advice.blocks import repeated_blocks
 from compilescope.advice.buckets import buckets
-from compilescope.advice.compiling import (
-    cache_misses,
-    heavy_guards,
-    recaptured_backward,
-    repeated_blocks,
-    unexplained_limits,
-)
+from compilescope.advice.caches import cache_misses
 from compilescope.advice.facts import CompileKey, Facts, Rows, rows_of
 from compilescope.advice.failures import failures
 from compilescope.advice.finding import SEVERITIES, Finding
 from compilescope.advice.graph_breaks import graph_breaks
+from compilescope.advice.guards import heavy_guards
+from compilescope.advice.limits import unexplained_limits
 from compilescope.advice.optimizers import optimizer_learning_rate
 from compilescope.advice.recompiles import recompiles
 from compilescope.advice.sources import Sources

@@ -8,6 +8,7 @@ from typing import Any
 from compilescope.advice.cause import Cause, Place, Telling, finding, with_cost
 from compilescope.advice.facts import Facts, Rows
 from compilescope.advice.finding import Amount, Finding, Saving, Severity
+from compilescope.advice.of_frame import with_saving
 
 _WASTE = 0.25  # of all rows computed
 
@@ -92,9 +93,7 @@ def _finding(
 
 
 def _saving(found: Finding, seconds: float) -> Finding:
-    from dataclasses import replace
-
-    return replace(found, saving=Saving(round(seconds, 6), 0.0, "compiles of rungs without a call, measured"))
+    return with_saving(found, Saving(round(seconds, 6), 0.0, "compiles of rungs without a call, measured"))
 
 
 def _dims(rung: Mapping[str, Any]) -> str:

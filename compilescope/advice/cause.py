@@ -182,9 +182,10 @@ def _saving(facts: Facts, cause: Cause) -> Saving | None:
     spent = cause.wasted_s
     if spent is None:
         return None
+    if cause.failures:
+        return Saving(spent, None, "the recompiles, measured; the calls that raised did no work at all")
     if cause.limits:
-        basis = "the recompiles, measured; what the eager calls cost is unknown"
-        return Saving(spent, None, basis)
+        return Saving(spent, None, "the recompiles, measured; what the eager calls cost is unknown")
     settled = facts.report.verdict.settled
     later = 0.0 if settled else None
     basis = "the recompiles, measured; " + (

@@ -7,7 +7,7 @@ import re
 from itertools import pairwise
 
 from compilescope.advice.facts import Facts
-from compilescope.advice.sources import Sources, calls_in, dotted, names_in
+from compilescope.advice.sources import Sources, calls_in, dotted, names_in, parameters
 from compilescope.analysis.report import Recompile
 
 _BY_KIND = {
@@ -31,8 +31,8 @@ _BY_KIND = {
 }
 _OPTIMIZER_LR = re.compile(r"param_groups\[\d+\]\['(?:lr|momentum|weight_decay)'\]|\b_?lr\b.*param_groups")
 _PARAMETER = re.compile(r"(?:^|\.)(?:weight|bias)\b")
-_NUMBERS = frozenset(("int", "float"))
 _FLAGS = frozenset(("bool", "enum"))
+_INT_IN = {"container_item": "number_in_container", "object_attribute": "object_int_attribute"}
 
 
 def rule_of(facts: Facts, row: Recompile) -> str:
@@ -73,14 +73,14 @@ def attribute_of(row: Recompile) -> str:
 
 
 def _value(sources: Sources, row: Recompile) -> str:
-    is_none = row.value_type in (None, "none") and any(v is None for pair in row.changes for v in pair)
-    if is_none:
+    pairs = [*row.changes, *row.blocked_changes]
+    if row.value_type in (None, "none") and any((old is None) != (new is None) for old, new in pairs):
         return "optional_argument"
     if row.holder == "closure":
         return "closure_capture_changes"
     if row.holder == "global":
         return "global_python_state"
-    if row.holder == "module_attribute":
+    if row.holder == "module_attribute" or _is_on_module(sources, row):
         return _module_attribute(sources, row)
     if row.value_type == "float":
         return "float_hyperparameter_python"
@@ -88,7 +88,16 @@ def _value(sources: Sources, row: Recompile) -> str:
         return "string_argument_variants"
     if row.value_type in _FLAGS:
         return "flag_argument_variants"
-    return "number_in_container" if row.holder == "container_item" else "int_argument_variants"
+    return _INT_IN.get(row.holder or "", "int_argument_variants")
+
+
+def _is_on_module(sources: Sources, row: Recompile) -> bool:
+    """After a graph break ``self`` is an argument like any other: the class around the line tells."""
+    owner = sources.class_at(row.file, row.line) if row.holder == "object_attribute" else None
+    function = sources.function_at(row.file, row.line) if owner else None
+    own = parameters(function)[:1]
+    bases = {(dotted(base) or "").rsplit(".", 1)[-1] for base in owner.bases} if owner else set()
+    return row.source.split(".")[:-1] == own and any(base.endswith("Module") for base in bases)
 
 
 def _module_attribute(sources: Sources, row: Recompile) -> str:

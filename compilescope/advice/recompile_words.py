@@ -64,6 +64,12 @@ WORDS = {
         "pass it as a tensor, or compile with dynamic=True, which makes int arguments symbolic at once",
         _SYMBOLIC,
     ),
+    "object_int_attribute": RecompileWords(
+        "number_to_tensor",
+        "{source} is a Python number on an object, and its value is compiled in",
+        "keep it in a 0-dim tensor, or pass it as an argument, where it becomes symbolic",
+        _SYMBOLIC,
+    ),
     "string_argument_variants": RecompileWords(
         "pass_as_tensor",
         "the string {source} selects another graph for each value",
@@ -125,7 +131,7 @@ WORDS = {
     ),
     "container_growth": RecompileWords(
         "fixed_size_buffer",
-        "{source} changes between calls: each length compiles again",
+        "{source} {moves} between calls, and each length compiles again",
         "keep a preallocated tensor of fixed size and write into it (a ring buffer for a history)",
         "a container whose length settles early costs only its first compiles",
     ),

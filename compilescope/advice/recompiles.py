@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from compilescope.advice.cause import Cause, Telling, finding, place_of_recompile
-from compilescope.advice.classify import attribute_of, rule_of, sizes_of, subject_of
+from compilescope.advice.classify import attribute_of, grows_by_one, rule_of, sizes_of, subject_of
 from compilescope.advice.facts import Facts, Named, Rows
 from compilescope.advice.finding import Finding, Severity
 from compilescope.advice.recompile_diffs import diff_of
@@ -22,6 +22,7 @@ _ONCE_IS_RIGHT = frozenset(  # torch makes these symbolic by itself, or keeps bo
         "last_partial_batch",
         "int_argument_variants",
         "number_in_container",
+        "object_int_attribute",
         "float_hyperparameter_python",
         "module_float_attribute",
         "intended_size_variants",
@@ -36,6 +37,17 @@ _SEVERITY: dict[str, Severity] = {
     "bucket_ladder_poor_fit": "medium",
     "kv_cache_growth": "medium",
     "rank_divergent_shapes": "high",
+}
+# Rules over several variables: which of them leads may differ from run to run, so none names the finding.
+_SEVERAL = frozenset((*_MODES, "kv_cache_growth", "thread_mixed_modes", "rank_divergent_shapes"))
+_IMPLIED_BY = {
+    "dispatch_mode_change": _MODES,
+    "grad_mode_toggle": frozenset(("train_eval_toggle",)),
+}
+_UNSPEC = {
+    "module_int_attribute": "torch suggests allow_unspec_int_on_nn_module: the number becomes a symbol after "
+    "one recompile, and code that branches on it recompiles again",
+    "global_python_state": "allow_unspec_int_on_nn_module does not help here: globals never become symbolic",
 }
 _REPEATS = 3  # recompiles of one cause from which it is a habit, not a warm-up
 
@@ -52,7 +64,8 @@ def finding_of(
     facts: Facts, rows: Rows, rule: str, group: Sequence[Named[Recompile]], *, notes: Iterable[str] = ()
 ) -> Finding:
     """``group`` has one cause. Limits and refusals of its functions go with it."""
-    head = max(group, key=lambda n: (_weight(n.row), n.row.named_by_torch, -n.row.line)).row
+    own = [n for n in group if rule_of(facts, n.row) == rule]
+    head = min(own or group, key=_prominence).row
     cause = Cause(recompiles=tuple(group), limits=rows.limits_of(group), failures=rows.refusals_of(group))
     words = WORDS[rule]
     values = {
@@ -62,19 +75,31 @@ def finding_of(
         "changes": steps([*head.changes, *head.blocked_changes]),
         "meaning": head.meaning or "strides differ",
         "number": str(len(set(sizes_of(head)))),
+        "moves": "grows" if grows_by_one(head) else "changes",
     }
     telling = Telling(
         rule=rule,
         fix_kind=words.fix_kind,
         summary=f"{head.function}(): {_fill(words.summary, values)}",
         fix=_fill(words.fix, values),
-        subject=subject_of(head),
+        subject=rule if rule in _SEVERAL else subject_of(head),
         diff=diff_of(facts.sources, rule, head),
         confidence="low" if rule in ("unexplained_recompile", "bucket_ladder_poor_fit") else "high",
         could_be_wrong=words.wrong,
         notes=(*notes, *_notes(rule, cause, head)),
     )
     return finding(facts, cause, place_of_recompile(head), telling, _severity(rule, cause))
+
+
+def _prominence(named: Named[Recompile]) -> tuple[int, int, tuple[int, ...], int]:
+    """What changed most, then what torch named, then what changed first."""
+    row = named.row
+    first = min((_numbers(i) for i in row.compile_ids), default=())
+    return -_weight(row), -row.named_by_torch, first, row.line
+
+
+def _numbers(compile_id: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in compile_id.lstrip("!").split("/") if part.isdigit())
 
 
 def _fill(text: str, values: dict[str, str]) -> str:
@@ -133,16 +158,14 @@ def _belongs(named: Named[Recompile], rows: Iterable[Named[Recompile]], rule: st
 def _without_consequences(
     causes: list[tuple[str, list[Named[Recompile]]]],
 ) -> list[tuple[str, list[Named[Recompile]]]]:
-    """Autocast and grad mode also change the dispatch keys of tensors: no cause of their own."""
-    modes = [c for c in causes if c[0] in _MODES]
+    """Autocast and grad mode also change dispatch keys, and validation switches grad mode with eval()."""
     kept = []
-    for cause in causes:
-        ids = {(n.row.process, i) for n in cause[1] for i in n.row.compile_ids}
-        home = next((m for m in modes if cause[0] == "dispatch_mode_change" and ids <= _ids(m[1])), None)
-        if home:
-            home[1].extend(cause[1])
+    for rule, rows in causes:
+        homes = [c for c in causes if c[0] in _IMPLIED_BY.get(rule, ()) and _ids(rows) <= _ids(c[1])]
+        if homes:
+            homes[0][1].extend(rows)
         else:
-            kept.append(cause)
+            kept.append((rule, rows))
     return kept
 
 
@@ -173,7 +196,10 @@ def _notes(rule: str, cause: Cause, head: Recompile) -> Iterator[str]:
     own = {n.row.source for n in cause.recompiles}
     also = [c.source for n in cause.recompiles for c in n.row.also_failed if c.source not in own]
     if also and rule not in _MODES:
-        yield "changed in the same calls: " + ", ".join(dict.fromkeys(also[:4]))
+        names = ", ".join(dict.fromkeys(also[:4]))
+        yield f"changed in the same calls: {names}; fixing one alone leaves those recompiles"
+    if rule in _UNSPEC:
+        yield _UNSPEC[rule]
     if cause.limits:
         yield "raising the recompile limit only buys more compiles as long as new values keep coming"
     if head.caused_by:

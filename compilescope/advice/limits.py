@@ -1,0 +1,27 @@
+"""Recompile limits that no recompile row explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compilescope.advice.cause import Cause, Place, Telling, finding
+from compilescope.advice.facts import Facts, Rows
+from compilescope.advice.finding import Finding
+
+
+def unexplained_limits(facts: Facts, rows: Rows) -> Iterator[Finding]:
+    """A limit was hit and no guard tells why: the count of eager calls is all there is."""
+    for named in rows.limits:
+        row = named.row
+        last = row.last_cause.source if row.last_cause else None
+        telling = Telling(
+            rule="recompile_limit_hit",
+            fix_kind="see_guard",
+            summary=f"{row.function}() hit the recompile limit and runs without torch.compile",
+            fix="find what changes between calls" + (f": torch last named {last}" if last else ""),
+            subject=last or "limit",
+            confidence="low",
+            could_be_wrong="the last failing guard is not always the main cause",
+        )
+        place = Place(row.file, row.line, row.function, None, row.called_from)
+        yield finding(facts, Cause(limits=(named,)), place, telling, "high")
