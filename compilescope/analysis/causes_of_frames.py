@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from compilescope.analysis.index import Break, FrameGroup, Index
+from compilescope.analysis.index import Break, FrameGroup, Index, original_name
+
+FunctionKey = tuple[str, str, int | None]
 
 
 class BreakOrigins:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._by_line: dict[tuple[str, int], Break] = {}
-        self._by_code: dict[tuple[str, str], Break] = {}
+        self._by_function: dict[FunctionKey, Break] = {}
         for item in index.breaks:
             if item.text.file is None:
                 continue
@@ -18,7 +20,7 @@ class BreakOrigins:
             compile_id = item.event.compile
             frame = index.frame_of(compile_id) if compile_id else None
             if frame:
-                self._by_code[(frame.code.file, frame.code.function)] = item
+                self._by_function[self._key(frame.code.file, frame.code.line, frame.code.function)] = item
 
     def of(self, frame: FrameGroup) -> Break | None:
         """The break behind a resume function, or the one of a frame that was on the stack when it began."""
@@ -28,7 +30,7 @@ class BreakOrigins:
                 return found
         for compiled in frame.compiles:
             for place in reversed(compiled.stack[:-1]):
-                found = self._by_code.get((place.file, place.function))
+                found = self._by_function.get(self._key(place.file, place.line, place.function))
                 if found and found.event.compile != compiled.id:
                     return found
         return None
@@ -39,3 +41,7 @@ class BreakOrigins:
         if found is None or found.text.file is None:
             return None
         return self._index.paths.at(found.text.file, found.text.line)
+
+    def _key(self, file: str, line: int, function: str) -> FunctionKey:
+        """A function, by its first line where the source is known: many of a file are called forward."""
+        return file, original_name(function)[0], self._index.scopes.start_of(file, line)

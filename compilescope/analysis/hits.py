@@ -1,9 +1,8 @@
 """How often a break line ran, counted, never estimated.
 
-The calls of the graph that ends at the break, summed over the compiles of the function that holds the line;
-else of the graph its resume function starts with; else of the functions that call it and were split by the
-same break; else of the one compiled function the line calls. Calls that ran eager after a recompile limit
-are executions too.
+The executions of what ends at the break, summed over the compiles of the function that holds the line; else
+of the functions that call it and were split by the same break; else of the one compiled function the line
+calls. Calls that ran eager after a recompile limit are executions too.
 """
 
 from __future__ import annotations
@@ -12,8 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from compilescope.analysis.index import Break, FrameGroup, Index
-from compilescope.model import CompileId
+from compilescope.analysis.executions import Executions
+from compilescope.analysis.index import Break, FrameGroup, Index, original_name
+
+_ELSEWHERE = 99
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +28,15 @@ class Hits:
 class HitCounter:
     def __init__(self, index: Index) -> None:
         self._index = index
+        self._executions = Executions(index)
 
     def count(self, events: Sequence[Break]) -> Hits:
         """Hits of one site, from all events torch logged for it."""
         graphs = self._index.process.graphs
         if graphs and all(graph.calls is None for graph in graphs):
             return Hits(None, self._index.why_uncounted())
+        if any(self._index.scopes.calls_itself(e.text.file or "", e.text.line) for e in events):
+            return Hits(None, "the function calls itself, and torch does not say at which depth it broke")
         for level in self._levels([event for event in events if not self._is_same_execution(event)]):
             hits = self._of_level(level)
             if hits:
@@ -55,17 +59,16 @@ class HitCounter:
         return [levels[distance] for distance in sorted(levels)]
 
     def _distance(self, event: Break) -> int:
+        """Calls between the compiled function and the broken line."""
         frame = self._frame(event)
-        if frame is None:
-            return 99
         for distance, (file, line, function) in enumerate(reversed(event.text.stack)):
-            if function in (frame.function, frame.code.function) and self._is_in(frame, file, line):
+            if frame is not None and self._is_of(frame, file, line, function):
                 return distance
-        return 90
+        return _ELSEWHERE
 
-    def _is_in(self, frame: FrameGroup, file: str, line: int) -> bool:
-        """Whether a line belongs to the frame's function: many functions of a file are called forward."""
-        if file != frame.code.file:
+    def _is_of(self, frame: FrameGroup, file: str, line: int, function: str) -> bool:
+        """Whether a stack line is in the frame's function: many functions of a file are called forward."""
+        if file != frame.code.file or original_name(function)[0] != frame.function:
             return False
         starts = [self._index.scopes.start_of(file, n) for n in (line, frame.code.line)]
         return starts[0] == starts[1] if None not in starts else line >= frame.code.line
@@ -74,51 +77,25 @@ class HitCounter:
         total, frames = 0, {}
         for event in {e.event.compile: e for e in events}.values():
             frame = self._frame(event)
-            calls = self._calls(event, frame) if frame else None
-            if frame is None or calls is None:
+            if frame is None or event.event.compile is None or event.text.outcome == "frame_skipped":
                 return None
-            total += calls
+            count = self._executions.of(event.event.compile)
+            if count is None:
+                return None
+            total += count
             frames[frame.key] = frame
-        eager = [self._eager(frame) for frame in frames.values()]
+        eager = [self._executions.eager(frame) for frame in frames.values()]
         if not frames or any(count is None for count in eager):
             return None
         late = sum(count or 0 for count in eager)
         basis = "calls of the graph that ends there"
         return Hits(total + late, basis + (f", and {late} eager calls" if late else ""))
 
-    def _calls(self, event: Break, frame: FrameGroup) -> int | None:
-        if event.event.compile is None or event.text.outcome == "frame_skipped":
-            return None
-        calls = self._index.calls_of(event.event.compile)
-        if calls is not None:
-            return calls
-        if frame.serial is not None and len(frame.compiles) == 1:
-            hits = self._index.process.code_calls.get(frame.serial)
-            if hits is not None:
-                return hits
-        return self._resume_calls(frame, event)
-
-    def _resume_calls(self, frame: FrameGroup, event: Break) -> int | None:
-        """Calls of the function Dynamo made of the rest of ``frame``, when it starts with a graph."""
-        lines = {line for file, line, _ in event.text.stack if file == frame.code.file}
-        for other in self._index.frames.values():
-            is_rest = other.code.file == frame.code.file and other.function == frame.function
-            if is_rest and other.resumed_at in lines and len(frame.compiles) == 1:
-                counts = [self._index.calls_of(c.id) for c in other.compiles if c.compiled]
-                eager = self._eager(other)
-                if counts and eager is not None and all(n is not None for n in counts):
-                    return sum(n or 0 for n in counts) + eager
-        return None
-
-    def _eager(self, frame: FrameGroup) -> int | None:
-        """Eager calls after a limit; 0 when the limit was never reached, None when they were not counted."""
-        if not any(c.refused for c in frame.compiles):
-            return 0
-        return self._index.process.eager_calls.get(frame.serial) if frame.serial is not None else None
-
     def _from_callee(self, events: Sequence[Break]) -> Hits | None:
         """Calls of what the line calls, when that is exactly one compiled function with a graph."""
         sites = {(e.text.file, e.text.line) for e in events}
+        if any(self._index.scopes.in_loop(file, line) for file, line in sites if file):
+            return None
         counts = {}
         for frame in self._index.frames.values():
             called = [c for c in frame.compiles if c.call and (c.call[0].file, c.call[0].line) in sites]
@@ -126,13 +103,12 @@ class HitCounter:
                 known = [self._index.calls_of(c.id) for c in frame.compiles if c.compiled]
                 if known and all(n is not None for n in known):
                     counts[frame.key] = sum(n or 0 for n in known)
-        loops = any(self._index.scopes.in_loop(file, line) for file, line in sites if file)
-        if loops or len(set(counts.values())) != 1:
+        if len(set(counts.values())) != 1:
             return None
         return Hits(counts.popitem()[1], "calls of the compiled function that the line calls")
 
     def _frame(self, event: Break) -> FrameGroup | None:
-        compile_id: CompileId | None = event.event.compile
+        compile_id = event.event.compile
         return self._index.frame_of(compile_id) if compile_id else None
 
 

@@ -128,10 +128,10 @@ class Index:
         return {key: tuple(items) for key, items in found.items()}
 
     def modules_of(self, frame: FrameGroup) -> frozenset[str]:
-        """Shortened expressions that hold an nn.Module: their parameters were inputs of the frame's graphs."""
+        """Shortened expressions that hold an nn.Module: their parameters were inputs of its graphs."""
         known = self._modules.get(frame.key)
         if known is None:
-            graphs = (graph for compiled in frame.compiles for graph in self.graphs_of.get(compiled.id, ()))
+            graphs = (graph for c in frame.compiles for graph in self.graphs_of.get(c.id, ()))
             sources = {p.source for graph in graphs for p in graph.placeholders if p.source}
             found = frozenset(name for source in sources for name in _module_prefixes(source))
             known = self._modules[frame.key] = found

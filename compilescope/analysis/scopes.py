@@ -60,6 +60,12 @@ class Scopes:
         known = self._file(file)
         return not known.is_known or any(first <= line <= last for first, last in known.loops)
 
+    def calls_itself(self, file: str, line: int) -> bool:
+        """Whether the innermost function around a line has a call of its own name."""
+        start = self.start_of(file, line)
+        functions = self._file(file).by_start.get(start, ()) if start is not None else ()
+        return any(_calls(f, f.name) for f in functions if not isinstance(f, ast.Lambda))
+
     def start_of(self, file: str, line: int) -> int | None:
         """First line, decorators included, of the innermost function that ``line`` is in."""
         return self._file(file).start_of(line)
@@ -85,6 +91,11 @@ def _start(function: Function) -> int:
     """Python counts a function from its first decorator."""
     decorators = [] if isinstance(function, ast.Lambda) else function.decorator_list
     return min([function.lineno, *(d.lineno for d in decorators)])
+
+
+def _calls(function: ast.AST, name: str) -> bool:
+    called = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
+    return any(isinstance(target, ast.Name) and target.id == name for target in called)
 
 
 def _is_called(function: Function, name: str) -> bool:

@@ -49,7 +49,6 @@ class ProcessBuilder:
         self._specialized: list[Specialized] = []
         self._autograd: list[int] = []
         self._eager: dict[int, int] = {}
-        self._code_calls: dict[int, int] = {}
         self._stances: list[str] = []
         self._compile_calls = 0
         self._targets: list[CompileTarget] = []
@@ -193,7 +192,6 @@ class ProcessBuilder:
         self._counts_ns = record.t or self._counts_ns
         self._graphs.counted(f.sequence(record.x.get("g")))
         self._eager.update((row[0], row[1]) for row in f.sequence(record.x.get("e")))
-        self._code_calls.update((row[0], row[1]) for row in f.sequence(record.x.get("h")))
 
     def _specialization(self, record: Record) -> None:
         m = record.m
@@ -283,7 +281,6 @@ class ProcessBuilder:
             specialized=tuple(self._specialized),
             autograd_graphs=tuple(self._autograd),
             eager_calls=self._eager,
-            code_calls=self._code_calls,
             stances=tuple(self._stances),
             compile_calls=self._compile_calls,
             targets=tuple(self._targets),

@@ -235,7 +235,6 @@ class Process:
     specialized: tuple[Specialized, ...]
     autograd_graphs: tuple[int, ...]
     eager_calls: Mapping[int, int]  # code serial -> guard misses after the limit
-    code_calls: Mapping[int, int]  # code serial -> guard hits of code without a graph
     stances: tuple[str, ...]
     compile_calls: int
     targets: tuple[CompileTarget, ...]

@@ -42,7 +42,6 @@ _EMPTY = Process(
     specialized=(),
     autograd_graphs=(),
     eager_calls={},
-    code_calls={},
     stances=(),
     compile_calls=1,
     targets=(),

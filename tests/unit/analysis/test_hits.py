@@ -118,6 +118,36 @@ def test_a_second_break_on_the_line_a_function_resumed_at_is_the_same_execution(
     assert _hits(process(compiled(0, F), compiled(1, rest), sources={FILE: in_loop}, **facts)).count == 8
 
 
+def test_parts_without_an_operation_run_as_often_as_what_they_continue() -> None:
+    """``return note(note(x + 1))``: the rest of f begins with the second call and has no graph."""
+    rest = place("torch_dynamo_resume_in_f_at_12", 12)
+    stack = _stack((12, "f"), (52, "helper"))
+    breaks = (graph_break(0, stack), graph_break(1, stack), graph_break(2, stack))
+    of = process(
+        compiled(0, F), compiled(1, HELPER), compiled(2, rest), graphs=(graph(0, calls=4),), breaks=breaks
+    )
+    assert _hits(of).count == 8
+
+
+def test_a_branch_resumes_in_either_of_two_functions_so_neither_takes_its_count() -> None:
+    rest = place("torch_dynamo_resume_in_f_at_12", 12)
+    branch = graph_break(0, _stack((12, "f")))
+    after = graph_break(1, _stack((13, "f")), reason="Failed to trace builtin operator")
+    of = process(compiled(0, F), compiled(1, rest), graphs=(graph(0, calls=4),), breaks=(branch, after))
+    found = index(of)
+    assert HitCounter(found).count([found.breaks[1]]).count is None
+
+
+def test_a_function_that_calls_itself_is_not_guessed_at() -> None:
+    source = "\n" * 9 + "def f(x, d):\n    print(d)\n    return f(x, d - 1)\n"
+    event = graph_break(0, _stack((11, "f")))
+    hits = _hits(
+        process(compiled(0, F), graphs=(graph(0, calls=4),), breaks=(event,), sources={FILE: source})
+    )
+    assert hits.count is None
+    assert "calls itself" in hits.basis
+
+
 def test_a_skipped_function_has_no_count_and_says_why() -> None:
     hits = _hits(process(compiled(0, F), breaks=(graph_break(0, _stack((12, "f")), reason=SKIPPED),)))
     assert hits.count is None

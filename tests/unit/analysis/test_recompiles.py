@@ -154,6 +154,19 @@ def test_a_function_that_ran_inside_a_broken_one_is_the_work_of_that_break() -> 
     assert [row.caused_by for row in _rows(of)] == ["train.py:14"]
 
 
+def test_the_break_of_another_function_of_the_same_name_is_not_its_cause() -> None:
+    method = "    def forward(self, x):\n        return x\n"
+    source = f"class A:\n{method}class B:\n{method}"
+    a, b, helper = place("forward", 2), place("forward", 5), place("helper", 50)
+    again = compiled(2, helper, 1, stack=(place("forward", 3), helper))
+    event = graph_break(1, [(FILE, 6, "forward")])
+    guard = Guard("EQUALS_MATCH", "L['n']", ("L['n'] == 2",), {"t": "int", "v": 3})
+    compiles = (compiled(0, a), compiled(1, b), compiled(2, helper), again)
+    failures = (_failure(again, "n == 2", guard),)
+    (row,) = _rows(process(*compiles, breaks=(event,), guard_failures=failures, sources={FILE: source}))
+    assert row.caused_by is None
+
+
 def test_a_variable_that_is_no_parameter_is_a_free_one() -> None:
     again = compiled(0, F, 1)
     guard = Guard("EQUALS_MATCH", "L['k']", ("L['k'] == 2",), {"t": "int", "v": 3})
