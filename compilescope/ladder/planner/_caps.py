@@ -20,7 +20,7 @@ from compilescope.ladder.planner._problem import Prices, Problem
 from compilescope.ladder.planner._solve import Solution, solve
 from compilescope.ladder.planner.costs import US_PER_S
 from compilescope.ladder.planner.errors import PlanError
-from compilescope.ladder.planner.serve import serve, upkeep
+from compilescope.ladder.planner.serve import running_cost, upkeep
 
 Floats = NDArray[np.float64]
 _ROUNDS = 40
@@ -134,7 +134,7 @@ class _Relaxation:
 
     def _rate(self, solution: Solution) -> tuple[float, Floats]:
         problem, kept = self.problem, upkeep(solution.ladder, self.problem.costs)
-        running = float(serve(solution.ladder, problem.sizes, problem.costs).cost @ problem.calls)
+        running = float(running_cost(solution.ladder, problem.sizes, problem.costs) @ problem.calls)
         objective = running + kept.price_us
         use = np.array([kept.compile_s, kept.memory_bytes])[self.capped]
         if (use <= self.budget * (1 + 1e-12)).all():

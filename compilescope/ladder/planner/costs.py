@@ -109,11 +109,8 @@ class Costs:
         """Bytes a static rung keeps (captured graph and buffers); a dynamic one keeps none."""
         return _sum((self.memory_bytes if static else None,), sizes)
 
-    def through_dynamic(self, sizes: NDArray[np.int64], hint: int) -> Floats:
-        """Costs through the dynamic artifact tuned nearest to ``hint``. Needs a dynamic curve."""
-        return self.nearest(hint).model.at(sizes)
-
     def nearest(self, hint: int) -> Dynamic:
+        """The dynamic artifact tuned nearest to ``hint``. Needs a dynamic curve."""
         return min(self.dynamic, key=lambda dynamic: abs((dynamic.hint or hint) - hint))
 
 

@@ -19,11 +19,11 @@ def ladder_code(plan: LadderPlan) -> str:
     """Python that makes the ladder for the bucketed backend."""
     ladder = plan.chosen.ladder
     if isinstance(ladder, BucketLadder):
-        return f"from compilescope import BucketLadder\n\nladder = {ladder!r}\n"
+        return f"from compilescope.ladder import BucketLadder\n\nladder = {ladder!r}\n"
     product = ladder.as_product()
     rows = "".join(f"    {name!a}: {each!r},\n" for name, each in product.ladders)
     if ladder.pads is not None:
-        return f"from compilescope import BucketLadder\n\nladder = {{\n{rows}}}\n"
+        return f"from compilescope.ladder import BucketLadder\n\nladder = {{\n{rows}}}\n"
     pairs = "".join(f"    {dict(pair)!a},\n" for pair in product.only or ())
     return (
         "from compilescope.ladder import BucketLadder, LadderProduct\n\n"

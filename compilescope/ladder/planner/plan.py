@@ -14,8 +14,8 @@ from compilescope.ladder.planner._problem import build
 from compilescope.ladder.planner.costs import US_PER_S, Costs
 from compilescope.ladder.planner.errors import PlanError
 from compilescope.ladder.planner.limits import Limits
-from compilescope.ladder.planner.serve import AnyLadder, serve, upkeep
-from compilescope.ladder.planner.traffic import Traffic
+from compilescope.ladder.planner.serve import AnyLadder, running_cost, upkeep
+from compilescope.ladder.planner.traffic import Sizes, Traffic
 
 Method = Literal["exact", "lagrangian", "local search"]
 _MANY_CALLS = 1e12
@@ -117,13 +117,14 @@ def _planned(
     rows, counts = traffic.distinct()
     problem = build(rows[:, 0], counts.astype(float) * (horizon / traffic.calls), costs, limits)
     within = solve_within(problem)
-    found = [choice_of(each.ladder, traffic, costs, horizon) for each in within.solutions]
+    found = [choice_of(each.ladder, rows[:, 0], counts, costs, horizon) for each in within.solutions]
     return found, None if within.bound is None else within.bound / horizon
 
 
 def _bare(traffic: Traffic, costs: Costs, limits: Limits, horizon: float) -> Choice:
     """The best ladder of ranges alone; caps are left out, because nothing smaller exists."""
-    alone = Limits(max_rungs=limits.max_rungs, pins=False, pads=False, maximum=limits.maximum)
+    most = min(limits.max_rungs, len(costs.dynamic))
+    alone = Limits(max_rungs=most, pins=False, pads=False, maximum=limits.maximum)
     return cheapest(_planned(traffic, costs, alone, horizon)[0])
 
 
@@ -156,10 +157,9 @@ def horizon_of(traffic: Traffic, calls: float | None) -> float:
     return float(calls)
 
 
-def choice_of(ladder: AnyLadder, traffic: Traffic, costs: Costs, horizon: float) -> Choice:
-    rows, counts = traffic.distinct()
-    sizes = rows[:, 0] if len(traffic.names) == 1 else rows
-    cost = float(serve(ladder, sizes, costs).cost @ counts) / traffic.calls
+def choice_of(ladder: AnyLadder, sizes: Sizes, counts: Sizes, costs: Costs, horizon: float) -> Choice:
+    """``sizes`` as the serving rules take them, ``counts`` how often each came."""
+    cost = float(running_cost(ladder, sizes, costs) @ counts) / int(counts.sum())
     kept = upkeep(ladder, costs)
     return Choice(ladder, cost, cost + kept.price_us / horizon, kept.compile_s, kept.memory_bytes)
 

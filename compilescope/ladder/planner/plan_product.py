@@ -39,16 +39,17 @@ def plan_product(
         products, is_exact = pad_products(traffic, costs, limits)
         found += products
         method = "exact" if is_exact else "local search"
+    rows, counts = traffic.distinct()
     by_count: dict[int, Choice] = {}
     for ladder in found:
-        choice = choice_of(ladder, traffic, costs, horizon)
+        choice = choice_of(ladder, rows, counts, costs, horizon)
         if len(ladder) not in by_count or choice.total < by_count[len(ladder)].total:
             by_count[len(ladder)] = choice
     bare = None
     if costs.dynamic:
         highest = (int(traffic.sizes[:, 0].max()), int(traffic.sizes[:, 1].max()))
         alone = JointLadder((traffic.names[0], traffic.names[1]), highest=highest)
-        bare = choice_of(alone, traffic, costs, horizon)
+        bare = choice_of(alone, rows, counts, costs, horizon)
     ordered = [by_count[count] for count in sorted(by_count)]
     return finished(traffic, costs, limits, horizon, ordered, method, bare=bare)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from compilescope.ladder.planner.costs import Costs
 from compilescope.ladder.planner.curve import Floats
-from compilescope.ladder.planner.serve import AnyLadder, Served, serve, upkeep
+from compilescope.ladder.planner.serve import AnyLadder, Served, running_cost, serve, upkeep
 from compilescope.ladder.planner.traffic import Traffic
 
 
@@ -43,7 +43,7 @@ def asked(traffic: Traffic) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
 
 
 def cost_per_row(ladder: AnyLadder, traffic: Traffic, costs: Costs) -> Floats:
-    return serve(ladder, asked(traffic), costs).cost
+    return running_cost(ladder, asked(traffic), costs)
 
 
 def score(ladder: AnyLadder, traffic: Traffic, costs: Costs) -> Score:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compilescope.ladder.ladder import BucketLadder
-from compilescope.ladder.planner.costs import US_PER_S, Costs
+from compilescope.ladder.planner.costs import US_PER_S, CostModel, Costs
 from compilescope.ladder.planner.curve import Bools, Floats
 from compilescope.ladder.planner.joint import JointLadder
 from compilescope.ladder.planner.traffic import Sizes
@@ -52,9 +53,28 @@ def serve(ladder: AnyLadder, sizes: Sizes, costs: Costs) -> Served:
     A size no rung holds runs at its own size: through the dynamic artifact where its cost is known, else as
     if it had an artifact of its own. That flatters the ladder, so unserved calls are counted apart.
     """
-    if isinstance(ladder, BucketLadder):
-        return _priced(*_by_one(ladder, sizes), costs)
-    return _priced(*_by_two(ladder, sizes), costs)
+    return _priced(*_dispatched(ladder, sizes), costs)
+
+
+def running_cost(ladder: AnyLadder, sizes: Sizes, costs: Costs) -> Floats:
+    """Only the cost of a call at each size: what a planner asks thousands of times."""
+    kind, size, hint = _dispatched(ladder, sizes)
+    cost = costs.static.at(size)
+    for rows, through in _through_dynamic(kind, hint, costs):
+        cost[rows] = through.at(size[rows])
+    return cost
+
+
+def _dispatched(ladder: AnyLadder, sizes: Sizes) -> tuple[Kinds, Sizes, Sizes]:
+    return _by_one(ladder, sizes) if isinstance(ladder, BucketLadder) else _by_two(ladder, sizes)
+
+
+def _through_dynamic(kind: Kinds, hint: Sizes, costs: Costs) -> Iterator[tuple[Bools, CostModel]]:
+    """Which calls run through which dynamic artifact."""
+    dynamic = kind >= Served.RANGE
+    if costs.dynamic:
+        for each in np.unique(hint[dynamic]).tolist():
+            yield dynamic & (hint == each), costs.nearest(each).model
 
 
 def _by_one(ladder: BucketLadder, sizes: Sizes) -> tuple[Kinds, Sizes, Sizes]:
@@ -97,12 +117,9 @@ def _padded(ladder: BucketLadder, sizes: Sizes) -> tuple[Bools, Sizes]:
 def _priced(kind: Kinds, size: Sizes, hint: Sizes, costs: Costs) -> Served:
     cost, (low, high) = costs.static.at(size), costs.static.interval(size)
     known, inside = costs.static.is_measured(size), costs.static.is_inside(size)
-    if costs.dynamic:
-        dynamic = kind >= Served.RANGE
-        for each in np.unique(hint[dynamic]).tolist():
-            through, rows = costs.nearest(each).model, dynamic & (hint == each)
-            cost[rows], (low[rows], high[rows]) = through.at(size[rows]), through.interval(size[rows])
-            known[rows], inside[rows] = through.is_measured(size[rows]), through.is_inside(size[rows])
+    for rows, through in _through_dynamic(kind, hint, costs):
+        cost[rows], (low[rows], high[rows]) = through.at(size[rows]), through.interval(size[rows])
+        known[rows], inside[rows] = through.is_measured(size[rows]), through.is_inside(size[rows])
     return Served(kind, size, hint, cost, low, high, known, inside)
 
 

@@ -84,7 +84,7 @@ def study_ladder(
         limits = replace(limits, maximum=int(traffic.sizes[:, -1].max()))
     early, late = traffic.halves()
     planner = plan_ladder if len(traffic.names) == 1 else plan_product
-    plan = planner(early, costs, limits, calls=calls or traffic.calls)
+    plan = planner(early, costs, limits, calls=traffic.calls if calls is None else calls)
     others = _rivals(early, plan, costs, in_use)
     rivals = tuple(_rival(name, ladder, plan, late, costs) for name, ladder in others)
     return Study(

@@ -97,10 +97,11 @@ class Traffic:
 
     def distinct(self) -> tuple[Sizes, Sizes]:
         """The distinct rows in ascending order, shape (distinct, symbols), and how often each came."""
-        rows, where = np.unique(self.sizes, axis=0, return_inverse=True)
+        flat = self.sizes[:, 0] if len(self.names) == 1 else self.sizes
+        rows, where = np.unique(flat, axis=0, return_inverse=True)
         counts = np.zeros(len(rows), np.int64)
         np.add.at(counts, where.ravel(), self.counts)
-        return rows, counts
+        return rows.reshape(len(rows), -1), counts
 
     def halves(self) -> tuple[Traffic, Traffic]:
         """The earlier and the later half of the calls; where the order is unknown, two random halves.

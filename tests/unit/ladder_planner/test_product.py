@@ -87,13 +87,13 @@ def test_pinned_pairs_are_the_best_set(
 
 def test_many_sizes_of_both_are_a_local_search_and_say_so() -> None:
     draw = np.random.default_rng(0)
-    traffic = Traffic.of(draw.integers(1, 300, (2000, 2)), names=NAMES)
+    traffic = Traffic.of(draw.integers(1, 60, (2000, 2)), names=NAMES)
     limits = Limits(max_rungs=12)
     plan = plan_product(traffic, Costs.assumed(2), limits)
     assert plan.method == "local search"
     assert plan.gap is None
     assert plan.chosen.rungs <= 12
-    even = JointLadder(NAMES, (BucketLadder.pads([100, 200, 300]), BucketLadder.pads([75, 150, 225, 300])))
+    even = JointLadder(NAMES, (BucketLadder.pads([20, 40, 60]), BucketLadder.pads([15, 30, 45, 60])))
     assert plan.chosen.cost * plan.calls < total(even, traffic, Costs.assumed(2))
 
 

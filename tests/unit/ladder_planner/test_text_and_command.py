@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from compilescope.cli.ladder import FORMS, command
+from compilescope.errors import UsageError
+from compilescope.ladder.planner import Limits, PlanError, Traffic, TrafficError, study_ladder
+from compilescope.ladder.planner.in_use import ladder_from_text
+from compilescope.views import ladder_text
+
+HOSTILE = "\x1b[2J<script>\u202e[red]" + "x" * 300
+COST = {
+    "static": [{"size": 16, "cost_us": 60}, {"size": 2048, "cost_us": 280}],
+    "dynamic": [{"size": 16, "cost_us": 70}, {"size": 2048, "cost_us": 330}],
+    "compile_s": 1.5,
+}
+
+
+@pytest.fixture
+def traffic(tmp_path: Path) -> Path:
+    path = tmp_path / "traffic.json"
+    path.write_text(json.dumps({"name": "two modes", "sizes": [130, 140, 150, 1100, 135] * 60}))
+    return path
+
+
+def run(*args: object) -> str:
+    result = CliRunner().invoke(command, [str(arg) for arg in args])
+    if result.exception is not None:
+        raise result.exception
+    return result.stdout
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize("ascii", [False, True])
+def test_no_line_is_too_long_and_nothing_reaches_the_terminal(width: int, ascii: bool) -> None:
+    sizes = [[1, 130], [4, 1100], [2, 140]] * 40
+    for traffic in (
+        Traffic.of([row[1] for row in sizes], names=[HOSTILE], label=HOSTILE, unseen=5),
+        Traffic.of(sizes, names=[HOSTILE, "b"], label=HOSTILE, ordered=False),
+    ):
+        text = ladder_text.render(study_ladder(traffic, limits=Limits(max_rungs=4)), width=width, ascii=ascii)
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert text.isascii() or not ascii
+        assert max(len(line) for line in text.splitlines() if not line.startswith("    ")) <= width
+        assert text.endswith("\n")
+        assert "\n\n\n" not in text
+
+
+def test_the_page_says_what_matters(traffic: Path) -> None:
+    text = run(traffic, "--max-rungs", 3, "--align", 8)
+    assert "BucketLadder.pads([136, 152, 1104])" in text
+    assert "planned on the first half (150), scored on the other (150)" in text
+    for rival in ("powers of two", "multiples", "quantiles", "vLLM's default"):
+        assert rival in text
+    assert "Note: nothing was measured" in text
+    assert "<- 136" in text
+
+
+def test_measured_costs_a_budget_and_a_ladder_in_use(traffic: Path, tmp_path: Path) -> None:
+    cost = tmp_path / "cost.json"
+    cost.write_text(json.dumps(COST))
+    text = run(traffic, "--cost", cost)
+    assert "No rung pays over 300 calls; one would from " in text
+    text = run(traffic, "--cost", cost, "--calls", "1e9", "--compile-budget", 4, "--in-use", "256,2048")
+    assert "in use" in text
+    assert "3.00 s" in text
+    assert "dynamic alone" in text
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_is_written(traffic: Path, form: str) -> None:
+    text = run(traffic, "--max-rungs", 2, "--pad", "--emit", form)
+    assert "1100" in text
+    assert text.endswith("\n")
+
+
+def test_one_symbol_of_two_is_planned(tmp_path: Path) -> None:
+    path = tmp_path / "joint.json"
+    path.write_text(json.dumps({"sizes": [[1, 5], [2, 9]] * 20, "symbols": ["batch", "length"]}))
+    assert "batch: BucketLadder.pads([1, 2])" in run(path)
+    assert "    BucketLadder.pads([5, 9])" in run(path, "--symbol", "length")
+    with pytest.raises(TrafficError, match="no symbol"):
+        run(path, "--symbol", "width")
+
+
+def test_what_was_asked_wrongly_is_said(traffic: Path, tmp_path: Path) -> None:
+    with pytest.raises(TrafficError, match="No such file"):
+        run(tmp_path / "absent.json")
+    with pytest.raises(UsageError, match="was not measured"):
+        run(traffic, "--pin")
+    with pytest.raises(PlanError, match="number of calls"):
+        run(traffic, "--calls", "-5")
+    with pytest.raises(PlanError, match="number of calls"):
+        run(traffic, "--calls", "nan")
+    with pytest.raises(PlanError, match="number of calls"):
+        run(traffic, "--calls", "0")
+
+
+@pytest.mark.parametrize("text", ["", "16,", "16;32", "-3", "1e3", "16,x", "٣", "9" * 5000])
+def test_a_ladder_in_use_is_a_list_of_sizes(text: str) -> None:
+    with pytest.raises(PlanError, match="list of sizes"):
+        ladder_from_text(text)
+
+
+def test_a_ladder_in_use_is_of_the_kind_asked_for() -> None:
+    assert [pin.size for pin in ladder_from_text("32, 16", pins=True).pin_rungs] == [16, 32]
+    with pytest.raises(UsageError, match="more than once"):
+        ladder_from_text("16,16")
