@@ -15,6 +15,8 @@ from compilescope.advice.sources import called_name, calls_in, names_in
 from compilescope.analysis.report import Graph
 
 _VARYING = re.compile(
+    r"^(?:time\.|random\.|uuid\.|os\.(?:getpid|urandom|times)|secrets\.|datetime\.)|\.now$|\.today$"
+)
 
 
 def cache_misses(facts: Facts, _rows: Rows) -> Iterator[Finding]:
