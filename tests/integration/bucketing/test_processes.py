@@ -20,10 +20,9 @@ def f(x):
 
 ladder = BucketLadder.pins([16]) | BucketLadder.range(20, 24) | BucketLadder.range(25, 31)
 model = bucketed(f, ladder, {"x": {0: "tokens"}})
-model.warm_up(torch.randn(int(sys.argv[1]), 8, requires_grad=True))
+model(torch.randn(int(sys.argv[1]), 8, requires_grad=True))
 events = [e for e in model.backend.events() if isinstance(e, RungCompiled)]
 print(json.dumps([[e.rung, e.kernels, e.same_code_as, list(e.predicate), e.cache] for e in events]))
-assert "hit" in str(model.explain()) or "miss" in str(model.explain())
 """
 
 DDP = """

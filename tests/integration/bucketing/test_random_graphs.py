@@ -112,7 +112,7 @@ def program_output(tensor: torch.Tensor, outputs: Any) -> bool:
 calls = st.lists(st.tuples(sizes, st.sampled_from(sorted(LAYOUTS))), min_size=1, max_size=4)
 dtypes = st.sampled_from([torch.float32, torch.float64, torch.bfloat16])
 quick = settings(
-    max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
+    max_examples=20, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
 )
 
 
@@ -131,7 +131,7 @@ def test_random_graphs_equal_eager(
 
 
 @pytest.mark.slow
-@settings(quick, max_examples=40)
+@settings(quick, max_examples=12)
 @given(programs, ladders(), calls, dtypes, st.booleans())
 def test_random_graphs_through_inductor_equal_eager(
     program: Program, ladder: BucketLadder, calls: list[tuple[int, str]], dtype: torch.dtype, grad: bool
