@@ -122,10 +122,11 @@ def drive(
         source if isinstance(source, FakeSource) else FakeSource(source), follow=follow, clock=clock
     )
 
+    waiting = app.waiting
+
     async def run() -> None:
         async with app.run_test(size=size, notifications=True) as pilot:
             driver = Driver(app, pilot)
-            waiting = app.waiting
             await driver.until(lambda: app.report is not None or app.waiting != waiting or not app.is_running)
             await steps(driver)
 

@@ -20,28 +20,20 @@ class HostileCode(FakeCode):
         return [Document(text, "python", lambda text=text: text) for text in builders.ATTACKS]
 
 
-@pytest.mark.parametrize("size", [(80, 24), (200, 50), (60, 16)])
-def test_attacks_in_every_string_stay_text_on_every_screen(size: tuple[int, int]) -> None:
+@pytest.mark.parametrize(
+    ("size", "keys"),
+    [((80, 24), ("j", "s", "G", "enter", "Y", "escape")), ((160, 30), ("G", "question_mark", "escape"))],
+)
+def test_attacks_in_every_string_stay_text_on_every_screen(
+    size: tuple[int, int], keys: tuple[str, ...]
+) -> None:
     async def steps(screen: Driver) -> None:
         for number in range(1, 10):
             await screen.press(str(number))
-            for keys in (
-                ["j"],
-                ["s"],
-                ["G"],
-                ["enter"],
-                ["j"],
-                ["Y"],
-                ["escape"],
-                ["y"],
-                ["question_mark"],
-                ["escape"],
-            ):
-                await screen.pilot.press(*keys)
-            await screen.settled()
-            lines = screen.lines
-            assert len(lines) == size[1]
-            assert all(line.isprintable() for line in lines)
+            for key in keys:
+                await screen.pilot.press(key)
+                assert all(line.isprintable() for line in screen.lines)
+            assert len(screen.lines) == size[1]
 
     drive(FakeSource(builders.hostile(), HostileCode()), steps, size=size)
 
@@ -54,7 +46,7 @@ def test_markup_is_shown_as_it_was_written() -> None:
     )
 
     async def steps(screen: Driver) -> None:
-        assert screen.text.count("[@click=app.quit]y[/]") == 2
+        assert screen.text.count("[@click=app.quit]y[/]") == 3
         assert title in await screen.press("2")
         await screen.press("y")
         assert screen.app.is_running
@@ -91,8 +83,8 @@ def test_a_line_of_ten_thousand_characters_scrolls_and_is_cut_with_a_word() -> N
 
 def test_many_rows_can_be_walked_sorted_and_searched() -> None:
     async def steps(screen: Driver) -> None:
-        for number in "24589":
-            await screen.press(number, "G", "s", "g", "slash", *"17", "enter", "n", "escape")
+        for number in "2458":
+            await screen.press(number, "G", "s", "slash", "1", "7", "enter")
         assert screen.app.is_running
 
     drive(builders.huge(20_000), steps)

@@ -192,7 +192,7 @@ def test_help_lists_every_key_that_works_and_explains_the_columns() -> None:
 
 def test_tab_reaches_the_detail_which_scrolls() -> None:
     async def steps(screen: Driver) -> None:
-        await screen.press("6", "G", "tab")
+        await screen.press("6", "tab")
         detail = screen.app.screen.query_one(Detail)
         assert screen.app.screen.focused is detail
         await screen.press("j", "j", "j")

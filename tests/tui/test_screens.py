@@ -23,7 +23,7 @@ SHOWN = {
     "recompiles": ("len(history)", "0 -> 1 -> ... -> 7", "0.60 s", "1 by the recompile limit: 7 -> 8"),
     "breaks": ("the branch depends on the value of a tensor", "200", "Use torch.cond or torch.where."),
     "frames": ("attend", "recompile limit", "forward, resumed at 13", "graph break"),
-    "shapes": ("[0/0]", "none: all fixed", "s77 L['x'].size()[0]", "float32[16]"),
+    "shapes": ("[0/0]", "none: all fixed", "s77 L['x'].size()[0]", "forward and backward"),
     "code": ("24_history_grows.py:8", "> 8  y8 = torch.relu(y7)"),
     "eager": ("recompile limit (8): len(history)", "Unsupported", "graph break inside a for loop"),
     "recording": ("torn line at events.jsonl:48213", "autotune timings", "future_kind", "killed by SIGKILL"),
@@ -88,7 +88,7 @@ def test_the_tree_of_frames_opens_compiles_and_graphs_and_closes_again() -> None
 
 def test_the_histogram_of_sizes_has_a_bar_a_size() -> None:
     async def steps(screen: Driver) -> None:
-        text = await screen.press("6", "G")
+        text = await screen.press("6")
         bars = {line.split()[0]: line.count("█") for line in text.splitlines() if "█" in line}
         assert bars == {"s77=12": 24, "s77=8": 5}
         assert "L['x'].size()[1] = 64  matches a weight" in text

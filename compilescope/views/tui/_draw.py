@@ -98,15 +98,12 @@ def _digit(number: int, _page: Page, _report: Report | None) -> str:
 
 
 def key_bar(keys: Sequence[Key], width: int) -> Content:
-    """At most eight keys, as many as fit."""
-    parts: list[Content] = []
-    used = 0
-    for key in [key for key in keys if key.bar][:8]:
-        used += len(key.shown) + len(key.bar) + 3
-        if used > width:
-            break
-        parts += [Content.styled(f" {key.shown}", "bold"), Content.styled(f" {key.bar} ", LABEL)]
-    return Content("").join(parts)
+    """At most eight keys, as many as fit; the last two, help and quit, always do."""
+    shown = [key for key in keys if key.bar][:8]
+    while len(shown) > 2 and sum(len(key.shown) + len(key.bar) + 3 for key in shown) > width:
+        del shown[-3]
+    parts = [((f" {key.shown}", STRONG), (f" {key.bar} ", LABEL)) for key in shown]
+    return Content.assemble(*(part for pair in parts for part in pair))
 
 
 def ends(left: str, right: str, width: int) -> Content:

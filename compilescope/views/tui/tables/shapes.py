@@ -103,7 +103,8 @@ def _common(row: Graph) -> str:
 
 
 def _rows(report: Report) -> list[Graph]:
-    return report.graphs
+    """Graphs whose sizes change come first: the others have nothing to say about sizes."""
+    return sorted(report.graphs, key=lambda graph: not symbols(graph))
 
 
 SHAPES: Table[Graph] = Table(

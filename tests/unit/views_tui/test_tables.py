@@ -1,0 +1,81 @@
+"""Every table over every report: cells are plain text, rows can be sorted, cards can be told."""
+
+from __future__ import annotations
+
+import builders
+import pytest
+
+from compilescope.analysis import report as r
+from compilescope.units import visible
+from compilescope.views.tui._card import markdown
+from compilescope.views.tui._pages import PAGES
+from compilescope.views.tui.tables.shapes import bar, histogram
+
+TABLES = [page.table for page in PAGES if page.table is not None]
+NAMES = [page.name for page in PAGES if page.table is not None]
+
+
+@pytest.fixture(params=builders.ALL, ids=lambda build: build.__name__)
+def report(request):
+    return request.param()
+
+
+@pytest.mark.parametrize("table", TABLES, ids=NAMES)
+def test_every_cell_is_text_and_every_card_can_be_copied(table, report) -> None:
+    for row in table.rows(report)[:60]:
+        for column in table.columns:
+            assert isinstance(column.cell(row), str)
+            assert visible(column.cell(row)).isprintable()
+            assert column.tone is None or column.tone(row) in ("", "warn", "bad", "faint")
+        assert markdown(table.card(row)).startswith("**")
+
+
+@pytest.mark.parametrize("table", TABLES, ids=NAMES)
+def test_every_sort_key_can_be_compared_with_every_other(table, report) -> None:
+    rows = table.rows(report)
+    for column in table.columns:
+        if column.sort is not None:
+            assert len(sorted(rows, key=column.sort)) == len(rows)
+
+
+@pytest.mark.parametrize("table", TABLES, ids=NAMES)
+def test_keys_tell_rows_apart(table) -> None:
+    keys = [table.key(row) for row in table.rows(builders.rich())]
+    assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.parametrize("table", TABLES, ids=NAMES)
+def test_an_empty_table_says_why(table) -> None:
+    assert "No torch.compile call was reached" in table.empty(builders.empty()) or table is TABLES[-1]
+    settled = table.empty(builders.rich())
+    assert settled.endswith(".")
+    assert "torch.compile call" not in settled
+
+
+def test_each_page_has_a_question_and_a_key() -> None:
+    assert len(PAGES) <= 9
+    assert all(page.question.endswith("?") for page in PAGES)
+
+
+def test_what_is_worst_of_frames_is_marked() -> None:
+    table = TABLES[NAMES.index("frames")]
+    status = next(column for column in table.columns if column.name == "status")
+    tones = {status.cell(row): status.tone(row) for row in table.rows(builders.rich())}
+    assert tones == {
+        "recompile limit": "bad", "failed": "bad", "graph break": "warn", "recompiled": "warn", "compiled": "",
+    }  # fmt: skip
+
+
+def test_a_histogram_shows_shares_and_sums_up_what_was_not_kept() -> None:
+    sizes = [r.SizeCount({"s0": 8, "s1": 2}, 1), r.SizeCount({"s0": 512, "s1": 2}, 98), r.SizeCount({}, 1)]
+    lines = histogram(sizes)
+    assert [line.split()[0] for line in lines] == ["s0=512,", "s0=8,", "other"]
+    assert "98 %" in lines[0]
+    assert all(line.rstrip()[-1] in "▏▎▍▌▋▊▉█" for line in lines)
+    assert histogram([]) == []
+
+
+def test_a_bar_is_never_longer_than_the_whole_nor_empty_for_something() -> None:
+    assert bar(1, 1) == "█" * 24
+    assert bar(1, 10**9) == "▏"
+    assert bar(0, 5) == bar(3, 0) == ""
