@@ -6,20 +6,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from compilescope.advice.advise import advise
-    from compilescope.advice.details import examine, findings_json
+    from compilescope.advice.details import examine
     from compilescope.advice.finding import Amount, Evidence, Finding, Saving
+    from compilescope.advice.plain import findings_json, worst_from_findings
+    from compilescope.advice.rules import advise
 
-__all__ = ["Amount", "Evidence", "Finding", "Saving", "advise", "examine", "findings_json"]
+__all__ = [
+    "Amount",
+    "Evidence",
+    "Finding",
+    "Saving",
+    "advise",
+    "examine",
+    "findings_json",
+    "worst_from_findings",
+]
 
 _HOMES = {
     "Amount": "finding",
     "Evidence": "finding",
     "Finding": "finding",
     "Saving": "finding",
-    "advise": "advise",
+    "advise": "rules",
     "examine": "details",
-    "findings_json": "details",
+    "findings_json": "plain",
+    "worst_from_findings": "plain",
 }
 
 

@@ -119,14 +119,11 @@ def _never_written(sources: Sources, row: Recompile) -> bool:
 
 def _stored_elsewhere(sources: Sources, row: Recompile, owner: ast.ClassDef) -> bool:
     within = range(owner.lineno, (owner.end_lineno or owner.lineno) + 1)
-    for file in sources.files():
-        for node in ast.walk(sources.tree(file) or ast.Module([], [])):
-            if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
-                continue
-            is_own = file == row.file and node.lineno in within
-            if node.attr == attribute_of(row) and not is_own:
-                return True
-    return False
+    name = attribute_of(row)
+    return any(
+        node.attr == name and not (file == row.file and node.lineno in within)
+        for file, node in sources.stores()
+    )
 
 
 def _written(function: ast.FunctionDef) -> set[str]:

@@ -26,7 +26,7 @@ def indent_of(line: str) -> str:
 
 def unified(sources: Sources, file: str | None, edits: Iterable[Edit]) -> str | None:
     """One diff of all edits, without overlap; None when nothing changes or the file is not stored."""
-    old = sources.lines(file)
+    old = list(sources.lines(file))
     if not old or file is None:
         return None
     new, lowest = list(old), len(old) + 1

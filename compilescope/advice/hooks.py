@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
-from compilescope.advice.sources import Sources, called_name, calls_in, dotted
+from compilescope.advice.sources import Sources, called_name, dotted
 
 _REGISTERS = re.compile(r"(?:^|\.)register_(?:\w+_)?(?:hook|pre_hook)$")
 
 
 def is_hook(sources: Sources, function: str) -> bool:
     return any(
-        _passes(call, function)
-        for file in sources.files()
-        if "hook" in (sources.text(file) or "")
-        for call in calls_in(sources.tree(file))
-        if _REGISTERS.search(called_name(call) or "")
+        _passes(call, function) for _, call in sources.calls() if _REGISTERS.search(called_name(call) or "")
     )
 
 
-def _passes(call: object, function: str) -> bool:
-    names = {(dotted(arg) or "").rsplit(".", 1)[-1] for arg in getattr(call, "args", ())}
+def _passes(call: ast.Call, function: str) -> bool:
+    names = {(dotted(arg) or "").rsplit(".", 1)[-1] for arg in call.args}
     return function in names

@@ -33,7 +33,7 @@ def of_frame(
         could_be_wrong=wrong,
         notes=(("compile ids " + ", ".join(ids)),) if ids else (),
     )
-    code = next(iter(facts.sources.lines(frame.file)[frame.line - 1 : frame.line]), None)
+    code = facts.sources.line(frame.file, frame.line)
     place = Place(frame.file, frame.line, frame.function, code, frame.called_from)
     return finding(facts, Cause(), place, telling, severity)
 

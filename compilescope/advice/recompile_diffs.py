@@ -37,13 +37,12 @@ def _buffer(sources: Sources, row: Recompile) -> str | None:
 
 
 def _tensor_lr(sources: Sources, _row: Recompile) -> str | None:
-    for file in sources.files():
-        for call in calls_in(sources.tree(file)):
-            if ".optim." not in f".{called_name(call)}":
-                continue
-            for keyword in call.keywords:
-                if keyword.arg == "lr" and isinstance(keyword.value, ast.Constant):
-                    return _wrapped(sources, file, keyword.value, "torch.tensor({})")
+    for file, call in sources.calls():
+        if ".optim." not in f".{called_name(call)}":
+            continue
+        for keyword in call.keywords:
+            if keyword.arg == "lr" and isinstance(keyword.value, ast.Constant):
+                return _wrapped(sources, file, keyword.value, "torch.tensor({})")
     return None
 
 
@@ -53,8 +52,8 @@ def _mark_dynamic(sources: Sources, row: Recompile) -> str | None:
     argument = _argument(sources, row)
     if dim is None or not isinstance(argument, ast.Name):
         return None
-    line = sources.lines(row.file)[row.line - 1]
-    text = f"{indent_of(line)}torch._dynamo.mark_dynamic({argument.id}, {dim[1]})"
+    indent = indent_of(sources.line(row.file, row.line) or "")
+    text = f"{indent}torch._dynamo.mark_dynamic({argument.id}, {dim[1]})"
     return unified(sources, row.file, [Edit(row.line, row.line - 1, [text])])
 
 
@@ -89,8 +88,8 @@ def _compiled_names(tree: ast.Module | None) -> Iterator[str]:
 
 def _wrapped(sources: Sources, file: str, node: ast.expr, template: str) -> str | None:
     """The line of ``node`` with the expression put into ``template``."""
-    line = sources.lines(file)[node.lineno - 1] if node.lineno <= len(sources.lines(file)) else ""
-    if not line.isascii() or node.lineno != node.end_lineno or node.end_col_offset is None:
+    line = sources.line(file, node.lineno)
+    if line is None or not line.isascii() or node.lineno != node.end_lineno or node.end_col_offset is None:
         return None  # column offsets count bytes
     inner = line[node.col_offset : node.end_col_offset]
     text = line[: node.col_offset] + template.replace("{}", inner) + line[node.end_col_offset :]

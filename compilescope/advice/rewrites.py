@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from compilescope.advice.diff import Edit, indent_of
 from compilescope.advice.sources import Sources
@@ -15,7 +16,7 @@ def edit_of(sources: Sources, site: GraphBreak) -> Edit | None:
     """The change of one site, where it can be written from the source alone."""
     statement = sources.statement_at(site.file, site.line)
     lines = sources.lines(site.file)
-    if statement is None or statement.end_lineno is None or _shares_line(sources, site.file, statement):
+    if statement is None or sources.statements_on(site.file, statement.lineno) > 1:
         return None
     cause = site.causes[0] if site.causes else ""
     if cause.startswith(("print_", "logging_", "warning_")) or cause == "side_effect_io":
@@ -33,14 +34,7 @@ def edit_where(sources: Sources, file: str | None, line: int | None) -> Edit | N
     return _where(statement, sources.lines(file)) if isinstance(statement, ast.If) else None
 
 
-def _shares_line(sources: Sources, file: str, statement: ast.stmt) -> bool:
-    """`x = 1; print(x)`: one line, two statements, so no line can be replaced."""
-    tree = sources.tree(file)
-    starts = [n.lineno for n in ast.walk(tree) if isinstance(n, ast.stmt)] if tree else []
-    return starts.count(statement.lineno) > 1
-
-
-def _guarded(statement: ast.stmt, lines: list[str]) -> Edit | None:
+def _guarded(statement: ast.stmt, lines: Sequence[str]) -> Edit | None:
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
         return None
     first, last = statement.lineno, statement.end_lineno or statement.lineno
@@ -51,7 +45,7 @@ def _guarded(statement: ast.stmt, lines: list[str]) -> Edit | None:
     )
 
 
-def _where(statement: ast.If, lines: list[str]) -> Edit | None:
+def _where(statement: ast.If, lines: Sequence[str]) -> Edit | None:
     """`if c: x = a` and `if c: x = a else: x = b`, nothing larger."""
     yes = _single_assignment(statement.body)
     no = _single_assignment(statement.orelse) if statement.orelse else None
@@ -76,7 +70,7 @@ def _single_assignment(body: list[ast.stmt]) -> tuple[str, str] | None:
     return None
 
 
-def _without_item(statement: ast.stmt, lines: list[str]) -> Edit | None:
+def _without_item(statement: ast.stmt, lines: Sequence[str]) -> Edit | None:
     """`peak = y.max().item()` -> `peak = y.max()`."""
     if not isinstance(statement, ast.Assign) or statement.lineno != statement.end_lineno:
         return None

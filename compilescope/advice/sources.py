@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _LONGEST = 2_000_000  # characters; a generated file larger than this is not worth the parser's memory
 
 
@@ -18,7 +19,7 @@ class Sources:
 
     def __init__(self, texts: Mapping[str, str] | None = None) -> None:
         self._texts = texts or {}
-        self._trees: dict[str, ast.Module | None] = {}
+        self._parsed: dict[str, _Parsed] = {}
 
     def files(self) -> list[str]:
         return sorted(self._texts)
@@ -26,15 +27,28 @@ class Sources:
     def text(self, file: str | None) -> str | None:
         return self._texts.get(file) if file is not None else None
 
-    def lines(self, file: str | None) -> list[str]:
-        return (self.text(file) or "").splitlines()
+    def lines(self, file: str | None) -> Sequence[str]:
+        return self._of(file).lines
+
+    def line(self, file: str | None, number: int | None) -> str | None:
+        lines = self.lines(file)
+        return lines[number - 1] if number is not None and 0 < number <= len(lines) else None
 
     def tree(self, file: str | None) -> ast.Module | None:
-        if file is None or file not in self._texts:
-            return None
-        if file not in self._trees:
-            self._trees[file] = _parse(self._texts[file])
-        return self._trees[file]
+        return self._of(file).tree
+
+    def calls(self) -> Iterator[tuple[str, ast.Call]]:
+        """Every call of every file."""
+        return ((file, call) for file in self.files() for call in self._of(file).calls)
+
+    def functions(self) -> Iterator[tuple[str, Function]]:
+        """Every function of every file."""
+        pairs = ((file, scope) for file in self.files() for scope in self._of(file).scopes)
+        return ((file, scope) for file, scope in pairs if isinstance(scope, Function))
+
+    def stores(self) -> Iterator[tuple[str, ast.Attribute]]:
+        """Every place that sets an attribute."""
+        return ((file, node) for file in self.files() for node in self._of(file).stores)
 
     def function_at(self, file: str | None, line: int | None) -> Function | None:
         """The innermost function around a line, its decorators included."""
@@ -54,21 +68,35 @@ class Sources:
 
     def statement_at(self, file: str | None, line: int | None) -> ast.stmt | None:
         """The smallest statement that covers a line; of a compound one only its head counts."""
-        tree = self.tree(file)
-        if tree is None or line is None:
-            return None
-        found = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and _covers(node, line)]
+        found = [node for node in self._of(file).statements if line is not None and _covers(node, line)]
         return max(found, key=lambda node: node.lineno, default=None)
 
-    def _around(
-        self, file: str | None, line: int | None
-    ) -> list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
-        tree = self.tree(file)
-        if tree is None or line is None:
-            return []
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        found = [node for node in ast.walk(tree) if isinstance(node, kinds) and _spans(node, line)]
-        return sorted(found, key=lambda node: node.lineno)
+    def statements_on(self, file: str | None, line: int) -> int:
+        """How many statements begin on a line: ``x = 1; print(x)`` is two."""
+        return sum(node.lineno == line for node in self._of(file).statements)
+
+    def _around(self, file: str | None, line: int | None) -> list[Scope]:
+        return [node for node in self._of(file).scopes if line is not None and _spans(node, line)]
+
+    def _of(self, file: str | None) -> _Parsed:
+        if file is None or file not in self._texts:
+            return _Parsed(None, ())
+        if file not in self._parsed:
+            text = self._texts[file]
+            self._parsed[file] = _Parsed(_parse(text), tuple(text.splitlines()))
+        return self._parsed[file]
+
+
+class _Parsed:
+    """One file, walked once: a report asks about hundreds of its lines."""
+
+    def __init__(self, tree: ast.Module | None, lines: Sequence[str]) -> None:
+        self.tree, self.lines = tree, lines
+        nodes = list(ast.walk(tree)) if tree is not None else []
+        self.statements = [node for node in nodes if isinstance(node, ast.stmt)]
+        self.scopes = sorted((n for n in nodes if isinstance(n, Scope)), key=lambda n: n.lineno)
+        self.calls = [node for node in nodes if isinstance(node, ast.Call)]
+        self.stores = [n for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)]
 
 
 def called_name(node: ast.AST | None) -> str | None:
@@ -121,7 +149,7 @@ def _parse(text: str) -> ast.Module | None:
         return None
 
 
-def _spans(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, line: int) -> bool:
+def _spans(node: Scope, line: int) -> bool:
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     return first <= line <= (node.end_lineno or node.lineno)
 

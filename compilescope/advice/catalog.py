@@ -1,0 +1,25 @@
+"""Every rule there is, and the kind of change it asks for: what the docs and other tools list."""
+
+from __future__ import annotations
+
+from compilescope.advice import break_words, failure_words, recompile_words
+
+_OTHERS = {
+    "recompile_limit_hit": "see_guard",
+    "guard_overhead": "fewer_guarded_objects",
+    "same_block_compiled_many_times": "regional_compilation",
+    "cache_key_unstable_constant": "constant_to_tensor_input",
+    "compiled_autograd_recapture": "zero_grad_in_place",
+    "bucket_refused": "fix_or_drop_rung",
+    "bucket_never_hit": "refit_ladder",
+}
+
+
+def catalog() -> dict[str, str]:
+    """Rule -> fix_kind. A fullgraph violation takes the fix_kind of what breaks the graph."""
+    return {
+        **{rule: words.fix_kind for rule, words in break_words.WORDS.items()},
+        **{rule: words.fix_kind for rule, words in recompile_words.WORDS.items()},
+        **{rule: words.fix_kind for rule, words in failure_words.WORDS.items()},
+        **_OTHERS,
+    }
