@@ -7,7 +7,7 @@ import logging
 import sys
 import weakref
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -189,7 +189,7 @@ def test_a_handler_that_raises_is_the_programs_own_business(recording: Any) -> N
 
 def test_a_callable_object_is_asked_no_more_than_without_capture(recording: Any) -> None:
     class Model:
-        asked: list[str] = []
+        asked: ClassVar[list[str]] = []
 
         def __getattr__(self, name: str) -> Any:
             Model.asked.append(name)

@@ -1,4 +1,4 @@
-"""Forks, workers, kills and exits: each process has its own recording, and a crash loses at most two seconds."""
+"""Forks, workers, kills, exits: a process has its own recording, a crash loses two seconds of counts."""
 
 from __future__ import annotations
 

@@ -52,11 +52,16 @@ def test_hostile_file_names_are_recorded_as_they_are(recording: Any) -> None:
     assert process.damage == []
 
 
-def test_a_file_name_that_is_not_utf8_does_not_stop_the_program(recording: Any) -> None:
-    """torch digests every trace payload as UTF-8 as soon as anybody listens."""
-    with recording():
-        run = torch.compile(_defined(_CELL, "caf\udce9.py"), backend="eager")
-        assert run(torch.ones(1)).tolist() == [4.0]
+def test_text_that_is_not_utf8_is_recorded(recording: Any) -> None:
+    def run(x: torch.Tensor, text: str) -> torch.Tensor:
+        return x + len(text)
+
+    with recording() as recorded:
+        compiled = torch.compile(run, backend="eager")
+        assert compiled(torch.ones(1), "\ud800").tolist() == [2.0]
+        assert compiled(torch.ones(1), "\udfff\ud800").tolist() == [3.0]
+    assert len(recorded.records("guard_fail")) == 1
+    assert recorded.lost() == {}
 
 
 def test_a_program_given_on_the_command_line_has_user_code(scripts: Any) -> None:

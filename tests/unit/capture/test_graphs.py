@@ -67,16 +67,16 @@ def test_the_programs_own_exception_comes_through_once() -> None:
     assert calls == [1, 1]
 
 
-def test_threads_lose_no_count() -> None:
-    for positions in ([], [0]):
-        counter = _counter(["s0"])
-        run = counting(lambda n: n, counter, positions)
-        threads = [threading.Thread(target=lambda: [run(n % 7) for n in range(20_000)]) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert counter.calls() == 80_000
+@pytest.mark.parametrize("positions", [[], [0]])
+def test_threads_lose_no_count(positions: list[int]) -> None:
+    counter = _counter(["s0"])
+    run = counting(lambda n: n, counter, positions)
+    threads = [threading.Thread(target=lambda: [run(n % 7) for n in range(20_000)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counter.calls() == 80_000
 
 
 def test_the_counting_function_looks_like_the_graph() -> None:
