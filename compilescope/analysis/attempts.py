@@ -46,8 +46,8 @@ class Attempts:
 
     def _attempt(self, compiled: Compile, frame: FrameGroup) -> Attempt:
         modules = self._index.modules_of(frame)
-        if frame.function == "forward":
-            modules |= {"self"}
+        if frame.function == "forward" and not self._index.process.module_sources:
+            modules |= {"self"}  # a raw log does not say; the name is a good sign
         failure = self._failures.get(compiled.id)
         first = failure.first if failure and failure.first else newest_reason(compiled.reasons)
         state = guard_changes.modes_of(failure) if failure else {}

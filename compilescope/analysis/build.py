@@ -43,7 +43,7 @@ def build_report(recording: Recording) -> Report:
 
 
 def report_of(run: Run) -> Report:
-    indexes = [Index(process, Paths(_cwd(run.launch, process))) for process in run.processes]
+    indexes = _indexes(run)
     rows: dict[str, list[Any]] = {
         name: [] for name in ("breaks", "recompiles", "limits", "failures", "skips")
     }
@@ -83,6 +83,16 @@ def report_of(run: Run) -> Report:
         missing=absent,
         unknown_records=_unknown(run.processes),
     )
+
+
+def _indexes(run: Run) -> list[Index]:
+    """One per process, a forked child with its parent's."""
+    made: dict[int | None, Index] = {}
+    for process in sorted(run.processes, key=lambda p: p.start_ns or 0):
+        parent = made.get(process.ppid) if process.ppid is not None else None
+        made[process.pid] = Index(process, Paths(_cwd(run.launch, process)), parent)
+    by_id = {index.process.id: index for index in made.values()}
+    return [by_id.get(p.id) or Index(p, Paths(_cwd(run.launch, p))) for p in run.processes]
 
 
 def _ask(index: Index, rows: dict[str, list[Any]]) -> list[Missing]:

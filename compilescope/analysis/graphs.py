@@ -35,7 +35,7 @@ def _row(
     index: Index, graph: Graph, caches: Mapping[CompileId, dict[str, Any]], specialized: list[Specialized]
 ) -> report.Graph:
     compiled = index.process.compiles.get(graph.compile)
-    frame = index.frame_of(graph.compile)
+    frame = index.frame_of_graph(graph)
     place = index.blamed(frame) if frame else None
     missing = [report.Missing("calls", index.why_uncounted())] if graph.calls is None else []
     if graph.sizes is None:
@@ -77,15 +77,15 @@ def _placeholder(p: Any) -> report.Placeholder:
 
 
 def _sizes(graph: Graph) -> list[report.SizeCount] | None:
-    """Counts by the values of the graph's size inputs, most frequent first. Empty for a graph without any."""
+    """Counts by the values of the graph's size inputs, most frequent first; no values: sizes beyond the cap.
+    Empty for a graph without size inputs.
+    """
     if graph.sizes is None:
         return None
     symbols = {p.name: p.expr or p.name for p in graph.placeholders}
     names = [symbols.get(name, name) for name in graph.size_names]
     return [
-        report.SizeCount(
-            dict(zip(names, values, strict=False)) if values is not None else {"other": -1}, count
-        )
+        report.SizeCount(dict(zip(names, values, strict=False)) if values is not None else {}, count)
         for values, count in graph.sizes
     ]
 

@@ -52,7 +52,9 @@ class Break:
 
 
 class Index:
-    def __init__(self, process: Process, paths: Paths) -> None:
+    def __init__(self, process: Process, paths: Paths, parent: Index | None = None) -> None:
+        """``parent``: of the process this one was forked from; it compiled the inherited graphs."""
+        self.parent = parent
         self.process = process
         self.paths = paths
 
@@ -87,6 +89,12 @@ class Index:
 
     def frame_of(self, compile_id: CompileId) -> FrameGroup | None:
         return self.frames.get(self.key_of(compile_id))
+
+    def frame_of_graph(self, graph: Graph) -> FrameGroup | None:
+        """The frame a graph belongs to: the parent's, where the graph was compiled before a fork."""
+        if graph.inherited and self.parent:
+            return self.parent.frame_of(graph.compile)
+        return self.frame_of(graph.compile)
 
     def _serial(self, compiles: Iterable[Compile]) -> int | None:
         return next(
@@ -133,8 +141,11 @@ class Index:
         if known is None:
             graphs = (graph for c in frame.compiles for graph in self.graphs_of.get(c.id, ()))
             sources = {p.source for graph in graphs for p in graph.placeholders if p.source}
-            found = frozenset(name for source in sources for name in _module_prefixes(source))
-            known = self._modules[frame.key] = found
+            found = {name for source in sources for name in _module_prefixes(source)}
+            for compiled in frame.compiles:
+                stated = self.process.module_sources.get((compiled.id.epoch, compiled.id.frame), ())
+                found.update(readable(source).text for source in stated)
+            known = self._modules[frame.key] = frozenset(found)
         return known
 
     @cached_property

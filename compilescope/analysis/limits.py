@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from compilescope.analysis.attempts import Attempt, Attempts
-from compilescope.analysis.index import FrameGroup, FrameKey, Index
+from compilescope.analysis.index import FrameGroup, FrameKey, Index, original_name
 from compilescope.analysis.report import GuardChange, LimitHit, Missing
+from compilescope.model import Graph
 
 _SET_TO = re.compile(r"currently set to (\d+)")
 _NO_COUNT = "the hook that counts guard misses after a limit was not there"
@@ -20,6 +21,7 @@ def limit_hits(index: Index, attempts: Attempts) -> tuple[list[LimitHit], list[M
         if attempt.refused:
             refused[attempt.frame.key].append(attempt)
     rows = [_row(index, found[0].frame, found) for found in refused.values()]
+    rows += _inherited(index, {found[0].frame.serial for found in refused.values()})
     missing = [fact for row in rows for fact in _missing(index, row)]
     return sorted(rows, key=lambda r: (-(r.eager_calls or 0), r.file, r.line)), missing
 
@@ -41,6 +43,35 @@ def _row(index: Index, frame: FrameGroup, refused: Iterable[Attempt]) -> LimitHi
         process=index.process.id,
         called_from=index.name_place(caller) if caller else index.called_from(frame),
     )
+
+
+def _inherited(index: Index, known: Collection[int | None]) -> list[LimitHit]:
+    """Limits hit before a fork: this process only has the calls that ran eager since."""
+    rows = []
+    for limit in index.process.limits:
+        eager = index.process.eager_calls.get(limit.code_serial) if limit.code_serial is not None else None
+        if limit.code_serial in known or not eager:
+            continue
+        graphs = [g for g in index.process.graphs if g.inherited and _serial(index, g) == limit.code_serial]
+        counts = [g.calls for g in graphs if g.calls is not None]
+        rows.append(
+            LimitHit(
+                function=original_name(limit.code.function)[0],
+                file=index.paths.show(limit.code.file),
+                line=limit.code.line,
+                limit=limit.limit,
+                last_cause=None,
+                eager_calls=eager,
+                total_calls=eager + sum(counts) if len(counts) == len(graphs) else None,
+                process=index.process.id,
+            )
+        )
+    return rows
+
+
+def _serial(index: Index, graph: Graph) -> int | None:
+    frame = index.frame_of_graph(graph)
+    return frame.serial if frame else None
 
 
 def eager_calls(index: Index, frame: FrameGroup) -> int | None:

@@ -19,13 +19,14 @@ def totals(
 ) -> Totals:
     processes = [index.process for index in indexes]
     compiles = [c for p in processes for c in p.compiles.values()]
-    calls = [graph.calls for p in processes for graph in p.graphs]
+    graphs = [graph for p in processes for graph in p.graphs]
+    calls = [graph.calls for graph in graphs]
     known = [n for n in calls if n is not None]
     eager = [limit.eager_calls for limit in limits]
     return Totals(
         frames=sum(any(c.compiled for c in f.compiles) for index in indexes for f in index.frames.values()),
         compiles=sum(c.started for c in compiles),
-        graphs=len(calls),
+        graphs=sum(not graph.inherited for graph in graphs),
         graph_break_sites=len({(b.file, b.line) for b in breaks}),
         graph_break_events=sum(len(index.breaks) for index in indexes),
         recompiles=sum(is_recompile(c) for c in compiles),

@@ -47,6 +47,7 @@ class GraphDraft:
     placeholders: tuple[Placeholder, ...] = ()
     size_names: tuple[str, ...] = ()
     calls: int | None = None
+    inherited: bool = False
     sizes: tuple[tuple[tuple[int, ...] | None, int], ...] | None = None
 
     def frozen(self) -> Graph:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -49,6 +50,7 @@ class ProcessBuilder:
         self._specialized: list[Specialized] = []
         self._autograd: list[int] = []
         self._eager: dict[int, int] = {}
+        self._module_sources: dict[tuple[int, int], frozenset[str]] = {}
         self._stances: list[str] = []
         self._compile_calls = 0
         self._targets: list[CompileTarget] = []
@@ -72,6 +74,7 @@ class ProcessBuilder:
             "convert": self._convert,
             "limit": self._limit,
             "runs": self._runs,
+            "guards": self._guards,
             "symbolic_shape_specialization": self._specialization,
             "compiled_autograd_graph": self._autograd_graph,
             "stance": lambda r: self._stances.append(str(r.m.get("stance"))),
@@ -154,6 +157,18 @@ class ProcessBuilder:
             f.call(m.get("at"), self._file),
             f.mapping(m.get("operands")),
         )
+
+    def _guards(self, record: Record) -> None:
+        """Of the first compile of a frame, which of the objects it was given are modules."""
+        compile_id = self._id(record)
+        if compile_id is None or compile_id.recompile != 0:
+            return
+        rows = f.sequence(json.loads(self._source.text(record.p) or "[]"))
+        found = frozenset(
+            str(row[0]) for row in rows if "NN_MODULE" in str(row[2]) and _is_whole(str(row[0]))
+        )
+        if found:
+            self._module_sources[(compile_id.epoch, compile_id.frame)] = found
 
     def _convert(self, record: Record) -> None:
         m = record.m
@@ -255,6 +270,7 @@ class ProcessBuilder:
             id=self._source.id,
             kind=self._source.kind,
             pid=f.number(head.get("pid")),
+            ppid=f.number(head.get("ppid")),
             rank=f.number(head.get("rank")),
             world_size=f.number(head.get("world_size")),
             device=f.text(head.get("device")),
@@ -272,6 +288,7 @@ class ProcessBuilder:
             counts_ns=self._counts_ns,
             compiles=compiles,
             backward_spans=tuple(self._compiles.backward_spans),
+            module_sources=self._module_sources,
             graphs=self._graphs.finish(compiles, counted_ns if self._source.kind == "recording" else None),
             breaks=tuple(self._breaks),
             guard_failures=tuple(self._failures),
@@ -290,6 +307,12 @@ class ProcessBuilder:
             unknown=dict(self._unknown),
             holes=(*holes, *self._holes),
         )
+
+
+def _is_whole(source: str) -> bool:
+    """A variable or an entry of a module table: torch gives a module's plain attributes its origin too."""
+    is_variable = source.count("[") == 1 and "." not in source
+    return is_variable or bool(re.search(r"\._modules\['[^']*'\]$", source))
 
 
 def _reasons(payload: str) -> tuple[str, ...]:

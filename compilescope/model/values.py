@@ -94,6 +94,7 @@ class Graph:
     size_names: tuple[str, ...]
     calls: int | None
     sizes: tuple[tuple[tuple[int, ...] | None, int], ...] | None  # None key: beyond the cap of kept sizes
+    inherited: bool = False  # compiled by the parent before a fork; the calls are this process's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +210,7 @@ class Process:
     id: str
     kind: str  # recording | torch_trace
     pid: int | None
+    ppid: int | None
     rank: int | None
     world_size: int | None
     device: str | None
@@ -226,6 +228,7 @@ class Process:
     counts_ns: int | None  # time of the last snapshot of the counters
     compiles: Mapping[CompileId, Compile]
     backward_spans: tuple[tuple[int, int], ...]  # (start, end) of backward compiles, unix ns
+    module_sources: Mapping[tuple[int, int], frozenset[str]]  # (epoch, frame id) -> sources of nn.Modules
     graphs: tuple[Graph, ...]
     breaks: tuple[BreakEvent, ...]
     guard_failures: tuple[GuardFailure, ...]

@@ -154,6 +154,19 @@ def test_eager_calls_that_belong_to_no_function_are_said_to_be_missing() -> None
     assert "3 eager calls" in fact.fact
 
 
+def test_a_forked_child_shows_what_it_inherited_without_counting_it_again() -> None:
+    own = compiled(0, F)
+    convert = Conversion(F, 7, "compiled", None, None, 0.1, (), own.id)
+    parent = process(own, pid=1, graphs=(graph(0, calls=8),), conversions=(convert,))
+    inherited = replace(graph(0, calls=3), inherited=True)
+    limit = Limit(7, F, 8, None, CompileId(0, 0, 1))
+    child = process(id="pid2-cd", pid=2, ppid=1, graphs=(inherited,), limits=(limit,), eager_calls={7: 5})
+    report = _report(parent, child)
+    assert (report.totals.graphs, report.totals.compiled_calls) == (1, 11)
+    assert [(g.function, g.calls) for g in report.graphs] == [("f", 8), ("f", 3)]
+    assert [(hit.eager_calls, hit.total_calls) for hit in report.limit_hits] == [(5, 8)]
+
+
 def test_totals_follow_the_counting_rules() -> None:
     own, again, over = compiled(0, F), compiled(0, F, 1, reasons=("0/0: n == 2",)), refused(0, F, 2)
     empty = compiled(1, place("g", 30))

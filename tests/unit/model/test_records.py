@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -37,6 +38,7 @@ KINDS = (
     "process",
     "end",
     "compile_target",
+    "guards",
 )
 NAMES = (
     "stack",
@@ -94,6 +96,18 @@ def test_guard_failures_keep_values_lines_and_modes(recorder: Recorder) -> None:
     assert failure.guards[0].at == (Location("/home/user/train.py", 8, "f"),)
     assert failure.guards[0].got["len"] == 1
     assert failure.state == {"grad_mode": True}
+
+
+def test_the_guards_of_a_first_compile_say_which_objects_are_modules(recorder: Recorder) -> None:
+    rows = [
+        ["L['self']", ["TYPE_MATCH"], "LOCAL_UNSPECIALIZED_NN_MODULE", []],
+        ["L['self'].cfg", ["TYPE_MATCH"], "LOCAL_UNSPECIALIZED_NN_MODULE", []],
+        ["L['self']._modules['a']", ["TYPE_MATCH"], "LOCAL_UNSPECIALIZED_BUILTIN_NN_MODULE", []],
+        ["L['x']", ["TENSOR_MATCH"], "LOCAL", []],
+    ]
+    recorder.add("guards", {"count": 4}, c=(3, 0, 0, 0), payload=json.dumps(rows))
+    recorder.add("guards", {"count": 4}, c=(4, 1, 0, 0), payload=json.dumps(rows))
+    assert recorder.process().module_sources == {(0, 3): {"L['self']", "L['self']._modules['a']"}}
 
 
 def test_interpreter_frames_are_no_part_of_a_stack(recorder: Recorder) -> None:
