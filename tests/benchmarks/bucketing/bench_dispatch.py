@@ -92,6 +92,7 @@ def whole_calls() -> None:
     print("\na whole call of a compiled x + 1 (inner compiler eager), us, with Dynamo's guards")
     print(f"{'rungs':>6} {'no ladder':>10} {'bucketed':>10} {'specialize_on':>14}")
     for rungs in RUNGS:
+        torch._dynamo.reset()
         sizes = [16 * k for k in range(1, rungs + 1)]
         x = torch.randn(sizes[-1], 1)
         with torch.no_grad():
