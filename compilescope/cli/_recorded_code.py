@@ -57,12 +57,14 @@ class RecordedCode:
         ]
 
     def locate(self, file: str, process: str | None) -> Path | None:
+        if "\0" in file or ".." in Path(file).parts:  # a report never writes such a path
+            return None
         candidates = [Path(file)]
         for owner in self._of(process):
             recorded = self._index(owner).path(file)
             candidates += [Path(recorded)] if recorded else []
             candidates.append(Path(str(owner.head.get("cwd") or "")) / file)
-        return next((path for path in candidates if "\0" not in str(path) and path.is_file()), None)
+        return next((path for path in candidates if path.is_file()), None)
 
     def _of(self, process: str | None) -> list[ProcessRecording]:
         named = [owner for owner in self._processes if owner.id == process]

@@ -11,6 +11,7 @@ from typing import Any
 from compilescope.analysis.report import Report
 from compilescope.views.tui import Document, Explorer, Opened
 
+CONTEXT_DELAY_S = 0.01  # the source around a line is read that long after the cursor stops
 SOURCE = "\n".join(f"y{n} = torch.relu(y{n - 1})  # line {n}" for n in range(1, 61))
 GRAPH = "class GraphModule(torch.nn.Module):\n    def forward(self, L_x_):\n        return L_x_ + 1\n"
 
@@ -77,7 +78,7 @@ class Driver:
 
     async def settled(self) -> str:
         await self.app.workers.wait_for_complete()
-        await self.pilot.pause(0.12)  # the source around a line is read 50 ms after the cursor stops
+        await self.pilot.pause(2 * CONTEXT_DELAY_S)
         await self.app.workers.wait_for_complete()
         await self.pilot.pause()
         return self.text

@@ -131,3 +131,18 @@ def test_a_recording_that_cannot_be_read_ends_the_explorer_with_the_problem() ->
         pass
 
     assert drive(FakeSource(problem), steps).problem is problem
+
+
+def test_without_color_everything_is_told_by_words_and_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    async def steps(screen: Driver) -> None:
+        await screen.press("5")
+        strips = screen.app.screen._compositor.render_strips()
+        colors = {segment.style.color for strip in strips for segment in strip if segment.style}
+        triplets = [color.triplet for color in colors if color is not None and color.triplet is not None]
+        assert triplets
+        assert all(red == green == blue for red, green, blue in triplets)
+        assert "recompile limit" in screen.row
+
+    drive(builders.rich(), steps)

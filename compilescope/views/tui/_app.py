@@ -54,6 +54,7 @@ class Explorer(App[None]):
         self._follow = follow
         self._clock = clock
         self._trouble = ""
+        self._changed_s = 0.0
         self._places: list[str] = []
         self._follower = Follower(source, self.post_message, follow=follow)
 
@@ -77,6 +78,7 @@ class Explorer(App[None]):
     @on(ReportRead)
     def _read(self, event: ReportRead) -> None:
         before, self.opened, self._trouble = self.report, event.opened, ""
+        self._changed_s = self._clock()
         if before is not None:
             self._announce(before, event.opened.report)
         self._update()
@@ -109,7 +111,9 @@ class Explorer(App[None]):
             return "the recording cannot be read now; this is what was read last"
         if report is None or not self._follow:
             return ""
-        return state(report, self._clock(), _seconds_of(report.recording.started))
+        now_s = self._clock()
+        started_s = _seconds_of(report.recording.started)
+        return state(report, now_s, started_s, now_s - self._changed_s)
 
     @property
     def page(self) -> PageScreen | None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from compilescope.views.tui._source import Opened, ReportSource
 
 EVERY_S = 0.3
+_SILENT_S = 30  # calls of compiled code are counted every 2 s
 _SHARE = 4  # of the time at most a fourth is spent reading
 
 
@@ -87,13 +88,19 @@ class Follower(threading.Thread):
             self._post(ReadFailed(text, problem))
 
 
-def state(report: Report, now_s: float, started_s: float | None) -> str:
-    """Whether the program still compiles, in a few words. Times are seconds of the wall clock."""
-    recording, last_s = report.recording, report.verdict.last_compile_s
+def state(report: Report, now_s: float, started_s: float | None, silent_s: float = 0) -> str:
+    """Whether the program still compiles, in a few words. Times are seconds of the wall clock.
+
+    ``silent_s``: how long nothing has been written. A program that was killed leaves no other sign.
+    """
+    recording = report.recording
     if recording.complete or recording.exit_status is not None:
         return recording.ended or "ended"
+    if silent_s >= _SILENT_S:
+        return f"nothing written for {silent_s:.0f} s: idle, or dead"
     if report.totals.compiles == 0:
         return "running, nothing compiled yet"
+    last_s = report.verdict.last_compile_s
     if last_s is None or started_s is None:
         return "running"
     quiet_s = max(now_s - started_s - last_s, 0.0)

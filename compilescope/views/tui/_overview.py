@@ -81,11 +81,12 @@ def _facts(report: Report) -> list[tuple[str, str]]:
 
 def _ended(report: Report) -> str:
     recording = report.recording
-    how = "how is unknown," if recording.exit_status is None else f"exited {recording.exit_status}"
+    how = "no end was recorded" if recording.exit_status is None else f"exited {recording.exit_status}"
     torch = "/".join(sorted({process.torch or "?" for process in report.processes}))
     parts = [
-        f"{recording.ended or how} after {seconds(recording.wall_s)}",
-        torch and f"torch {torch}",
+        recording.ended or how,
+        f"{seconds(recording.wall_s)} in all" if recording.wall_s is not None else "",
+        f"torch {torch}" if torch else "",
         count(len(report.processes), "process", "processes"),
     ]
     if not recording.complete:

@@ -173,6 +173,14 @@ def test_a_program_that_has_not_compiled_yet() -> None:
     assert state(report, 10.0, 0.0) == "exited 0"
 
 
+def test_a_program_that_writes_nothing_more_may_be_dead() -> None:
+    report = builders.rich()
+    recording = replace(report.recording, complete=False, exit_status=None, ended="still running")
+    running = replace(report, recording=recording)
+    assert state(running, 100.0, 0.0, silent_s=45) == "nothing written for 45 s: idle, or dead"
+    assert state(report, 100.0, 0.0, silent_s=45) == "killed by SIGKILL"
+
+
 def test_importing_the_view_imports_neither_torch_nor_a_recording_nor_pandas() -> None:
     import subprocess
     import sys

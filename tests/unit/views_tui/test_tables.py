@@ -61,9 +61,8 @@ def test_what_is_worst_of_frames_is_marked() -> None:
     table = TABLES[NAMES.index("frames")]
     status = next(column for column in table.columns if column.name == "status")
     tones = {status.cell(row): status.tone(row) for row in table.rows(builders.rich())}
-    assert tones == {
-        "recompile limit": "bad", "failed": "bad", "graph break": "warn", "recompiled": "warn", "compiled": "",
-    }  # fmt: skip
+    bad, warn = {"recompile limit", "failed"}, {"graph break", "recompiled"}
+    assert tones == {"compiled": "", **dict.fromkeys(bad, "bad"), **dict.fromkeys(warn, "warn")}
 
 
 def test_a_histogram_shows_shares_and_sums_up_what_was_not_kept() -> None:
