@@ -49,7 +49,9 @@ class RecordedCode:
             compile_id.split("/", 1)[-1] if compile_id.startswith("!") else compile_id
         )  # compiled autograd
         found = [
-            (owner, text) for owner in self._of(process) for text in self._index(owner).of_compile[plain_id]
+            (owner, text)
+            for owner in self._of(process)
+            for text in self._index(owner).of_compile.get(plain_id, ())
         ]
         return [
             Document(title, language, partial(self._read, owner, ref))
