@@ -36,7 +36,6 @@ class CudagraphRecordings:
     def _write(self, manager: Any, new_inputs: Any, function_id: Any) -> None:
         mode = manager.id_to_mode.get(function_id)
         fields = {
-            "manager": id(manager),
             "function": getattr(function_id, "id", None),
             "mode": getattr(mode, "name", "").lower() or None,
             "compile": str(getattr(manager, "compile_id", None) or "") or None,

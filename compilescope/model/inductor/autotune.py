@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from compilescope.model.inductor.values import Autotuning, Choice, TritonTuning
+from compilescope.model.inductor.values import Autotuning, Choice, GraphKey, TritonTuning
 
 _SUFFIX = "_template_autotuning"
 _STRIDES = re.compile(r"\[[^\]]*\]|\([^)]*\)")
@@ -79,10 +79,10 @@ def merged(records: Iterable[Autotuning], phases: Iterable[Autotuning]) -> tuple
     return (*found, *waiting)
 
 
-def triton_tuning(m: Mapping[str, Any]) -> TritonTuning:
+def triton_tuning(m: Mapping[str, Any], key: GraphKey | None = None) -> TritonTuning:
     """A `triton_autotune` record."""
     choices = [_config(row) for row in _rows(m.get("configs"))]
-    return TritonTuning(str(m.get("kernel")), tuple(sorted(choices, key=_rank)))
+    return TritonTuning(str(m.get("kernel")), tuple(sorted(choices, key=_rank)), key)
 
 
 def kernel_info(text: str | None) -> Mapping[str, Any]:

@@ -81,10 +81,10 @@ class GraphSource:
 
 @dataclass(slots=True)
 class _Pending:
-    """What comes before the code it belongs to."""
+    """What comes before the code it belongs to. The calls of partitions come before the schedule."""
 
     schedule: tuple[Mapping[str, Any], Text] | None = None
-    calls: list[Text] = field(default_factory=list)
+    calls: list[tuple[Any, Text]] = field(default_factory=list)  # (name of the function, its rows)
     post_grad: Text | None = None
     dynamo: Text | None = None
     aot: AotSource | None = None
@@ -114,7 +114,7 @@ class Collector:
         self._recorded: dict[GraphKey, list[Autotuning]] = {}
         self._phased: dict[GraphKey, list[Autotuning]] = {}
         self._tunings: list[TritonTuning] = []
-        self._cudagraphs: list[Mapping[str, Any]] = []
+        self._cudagraphs: list[tuple[GraphKey | None, Mapping[str, Any]]] = []
         self._recordings_s: list[float] = []
         self._warnings: list[str] = []
 
@@ -126,11 +126,17 @@ class Collector:
         elif fact.kind == "log":
             self._log(fact.m)
         elif fact.kind == "triton_autotune":
-            self._tunings.append(autotune.triton_tuning(fact.m))
+            self._tuning(fact.m)
         elif fact.kind == "cudagraph_record":
-            self._cudagraphs.append(fact.m)
+            self._cudagraphs.append((self._key_of_phase(fact.m.get("compile")), fact.m))
         elif fact.kind in KINDS:
             self._of_a_compile(fact)
+
+    def _tuning(self, m: Mapping[str, Any]) -> None:
+        """A kernel without its name is a candidate for fusing an epilogue, not a kernel of the graph."""
+        found = autotune.triton_tuning(m, self._key_of_phase(m.get("compile")))
+        if "Placeholder" not in found.kernel:
+            self._tunings.append(found)
 
     def _of_a_compile(self, fact: Fact) -> None:
         key = graph_key(fact.c, fact.ca)
@@ -152,9 +158,11 @@ class Collector:
     def _before_code(self, key: GraphKey, fact: Fact) -> None:
         pending = self._at(key)
         if fact.kind == "inductor_schedule":
-            pending.schedule, pending.calls = (fact.m, fact.text), []
+            if pending.schedule is not None:  # of a compile that failed before it had code
+                pending.calls = _after_last_call(pending.calls)
+            pending.schedule = (fact.m, fact.text)
         elif fact.kind == "inductor_calls":
-            pending.calls.append(fact.text)
+            pending.calls.append((fact.m.get("function"), fact.text))
         elif fact.kind == _POST_GRAD:
             pending.post_grad = fact.text
         elif fact.kind == "dynamo_output_graph":
@@ -204,7 +212,7 @@ class Collector:
         if pending.aot is None:
             pending.aot = AotSource()
         source = GraphSource(key, _stem(fact.m.get("filename")), fact.text, pending.aot)
-        source.schedule, source.calls = pending.schedule, pending.calls
+        source.schedule, source.calls = pending.schedule, [text for _, text in pending.calls]
         source.post_grad, source.dynamo = pending.post_grad, pending.dynamo
         pending.schedule, pending.calls, pending.post_grad = None, [], None
         self._graphs.append(source)
@@ -234,7 +242,7 @@ class Collector:
                 self._phased.setdefault(key, []).append(found)
 
     def _key_of_phase(self, text: Any) -> GraphKey | None:
-        """``0/1``, or ``!0/1/2`` under compiled autograd."""
+        """From torch's words: ``0/1``, or ``!0/1/2`` under compiled autograd. In the current epoch."""
         if not isinstance(text, str):
             return None
         numbers = text.lstrip("!").split("/")
@@ -270,6 +278,11 @@ def graph_key(c: Sequence[Any] | None, ca: int | None = None) -> GraphKey | None
     if c is None or len(c) < 4 or not all(isinstance(n, int) for n in (c[0], c[1], c[3])):
         return None
     return (ca if isinstance(ca, int) else -1, c[3], c[0], c[1])
+
+
+def _after_last_call(calls: list[tuple[Any, Text]]) -> list[tuple[Any, Text]]:
+    last = max((i for i, (function, _) in enumerate(calls) if function == "call"), default=-1)
+    return calls[last + 1 :]
 
 
 def _stem(path: Any) -> str | None:

@@ -6,11 +6,18 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from compilescope.model.inductor.values import CudagraphFunction, Cudagraphs, CudagraphSkip, SourceLine
+from compilescope.model.inductor.values import (
+    CudagraphFunction,
+    Cudagraphs,
+    CudagraphSkip,
+    GraphKey,
+    SourceLine,
+)
 
 _SKIP = re.compile(r"^skipping cudagraphs? due to (.+?)(?:\. Found from|\n|$)", re.S)
 _PLACE = re.compile(r'File "([^"\n]+)", line (\d+), in ([^\n]+)(?:\n\s*([^\n]+))?')
 MAX_SIZES = 16
+Recorded = tuple["GraphKey | None", Mapping[str, Any]]
 RECORDING_PHASE = "CUDAGraphNode.record"
 
 
@@ -37,21 +44,20 @@ def skips(texts: Iterable[str]) -> tuple[CudagraphSkip, ...]:
     return tuple(CudagraphSkip(reason, n, line) for (reason, line), n in ordered)
 
 
-def functions(records: Iterable[Mapping[str, Any]]) -> tuple[CudagraphFunction, ...]:
-    """From `cudagraph_record` records, in order of first recording."""
-    found: dict[tuple[Any, Any], list[Mapping[str, Any]]] = {}
-    for m in records:
-        found.setdefault((m.get("manager"), m.get("function")), []).append(m)
-    return tuple(_function(rows) for rows in found.values())
+def functions(records: Iterable[Recorded]) -> tuple[CudagraphFunction, ...]:
+    """From `cudagraph_record` records, in order of first recording.
 
-
-def _function(rows: list[Mapping[str, Any]]) -> CudagraphFunction:
-    compile_id, mode = rows[0].get("compile"), rows[0].get("mode")
-    return CudagraphFunction(
-        compile=compile_id if isinstance(compile_id, str) else None,
-        mode=mode if isinstance(mode, str) else None,
-        recordings=len(rows),
-        sizes=tuple(_sizes(row.get("inputs")) for row in rows[:MAX_SIZES]),
+    torch makes a new function for each size of a graph with dynamic shapes: they are counted together.
+    """
+    found: dict[tuple[GraphKey | None, Any], list[Mapping[str, Any]]] = {}
+    for key, m in records:
+        mode = m.get("mode")
+        found.setdefault((key, mode if isinstance(mode, str) else None), []).append(m)
+    return tuple(
+        CudagraphFunction(
+            key, mode, len(rows), tuple(dict.fromkeys(_sizes(m.get("inputs")) for m in rows))[:MAX_SIZES]
+        )
+        for (key, mode), rows in found.items()
     )
 
 
@@ -67,7 +73,7 @@ def _sizes(inputs: Any) -> str:
 
 def cudagraphs(
     graphs: Iterable[Mapping[str, Any]],
-    records: Iterable[Mapping[str, Any]],
+    records: Iterable[Recorded],
     warnings: Iterable[str],
     recordings_s: Iterable[float],
 ) -> Cudagraphs:

@@ -37,10 +37,10 @@ def read_graph(source: GraphSource, file_name: FileName) -> CompiledGraph:
     text = source.code()
     code = parse_output_code(text or "")
     schedule, calls = _scheduled(source, file_name)
-    aot = {kind: _parse(found) for kind, found in source.aot.texts.items()}
     direction = _direction(source, code, schedule)
-    graph = _parse(source.post_grad) or aot.get(f"aot_{direction}_graph")
-    lines = lines_by_name(_parse(source.dynamo), graph, aot.get(f"aot_{direction}_graph"))
+    aot = _parse(source.aot.texts.get(f"aot_{direction}_graph"))
+    graph = _parse(source.post_grad) or aot
+    lines = lines_by_name(_parse(source.dynamo), graph, aot)
     walked = walk(code, lines, result_dtypes(graph))
     by_name = scheduled_kernels(schedule, calls)
     info = autotune.kernel_info(source.triton_info() if source.triton_info else None)

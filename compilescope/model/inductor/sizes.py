@@ -132,6 +132,8 @@ def _opaque(text: str) -> Size:
 
 
 def _normal(terms: Mapping[Monomial, int]) -> Size:
+    if len(terms) == 1:  # nearly all: plain numbers
+        return Size(tuple(term for term in terms.items() if term[1]))
     kept = sorted((p, n) for p, n in terms.items() if n)
     kept.sort(key=lambda term: -sum(power for _, power in term[0]))
     if len(kept) > MAX_TERMS:  # an expression nobody can read: one opaque sum

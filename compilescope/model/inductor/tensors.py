@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -65,20 +66,25 @@ class Tensor:
         Without strides: the number of elements times the item size. None if the dtype is unknown. The
         caching allocator's rounding (512 bytes on CUDA) is not in it.
         """
-        item = item_bytes(self.dtype)
-        if item is None:
-            return None
-        if "0" in self.shape:
-            return size(0)
-        if self.stride is None or len(self.stride) != len(self.shape):
-            return self.elements * item
-        span = size(1)
-        for n, stride in zip(self.shape, self.stride, strict=True):
-            span = span + (size(n) - 1) * size(stride)
-        return span * item
+        return _storage_bytes(self.dtype, self.shape, self.stride)
 
     def __str__(self) -> str:
         return f"{self.dtype or '?'}[{', '.join(self.shape)}]"
+
+
+@functools.lru_cache(maxsize=8192)
+def _storage_bytes(dtype: str | None, shape: tuple[str, ...], stride: tuple[str, ...] | None) -> Size | None:
+    item = item_bytes(dtype)
+    if item is None:
+        return None
+    if "0" in shape:
+        return size(0)
+    if stride is None or len(stride) != len(shape):
+        return product(shape) * item
+    span = size(1)
+    for n, step in zip(shape, stride, strict=True):
+        span = span + (size(n) - 1) * size(step)
+    return span * item
 
 
 def dtype_of(name: str) -> str:

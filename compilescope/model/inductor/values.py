@@ -255,7 +255,7 @@ class TritonTuning:
 
     kernel: str
     choices: tuple[Choice, ...]
-    state: str | None = None  # torch's autotune_cache_state: hit | miss | only 1 config
+    key: GraphKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,9 +298,12 @@ class CudagraphSkip:
 
 @dataclass(frozen=True, slots=True)
 class CudagraphFunction:
-    """Recordings of one function; more than one is a re-record. ``sizes``: the inputs' shapes each time."""
+    """Recordings of one compiled graph; after the first they are re-records, for the sizes in ``sizes``.
 
-    compile: str | None
+    ``mode``: forward | backward | inference. ``sizes``: the inputs' shapes and numbers, each once.
+    """
+
+    key: GraphKey | None
     mode: str | None
     recordings: int
     sizes: tuple[str, ...]
