@@ -13,7 +13,7 @@ _RULES = tuple(
         ("print_in_compiled_region", r"builtin (?:operator )?`?print\b"),
         ("logging_in_compiled_region", r"logging\.Logger|LoggingLoggerVariable"),
         ("warning_in_compiled_region", r"builtin `_?warnings\.warn"),
-        ("scalar_read", r"Tensor\.item\(\)|Tensor\.tolist\(\)|\.item\(\) call"),
+        ("scalar_read", r"Tensor\.item\(\)|Tensor\.tolist\(\)|\.item\(\) call|_local_scalar_dense"),
         ("data_dependent_branch", r"^Data-dependent branching|data-dependent (?:jump|assert)|generic_jump"),
         ("data_dependent_shape", r"Dynamic shape operator|Dynamic slicing|data-dependent|unbacked"),
         ("numpy_unsupported", r"numpy"),

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from compilescope.analysis.executions import Executions
-from compilescope.analysis.index import Break, FrameGroup, Index, original_name
+from compilescope.analysis.index import Break, FrameGroup, FrameKey, Index, original_name
+from compilescope.model import CompileId
 
 _ELSEWHERE = 99
 
@@ -74,22 +75,24 @@ class HitCounter:
         return starts[0] == starts[1] if None not in starts else line >= frame.code.line
 
     def _of_level(self, events: Iterable[Break]) -> Hits | None:
-        total, frames = 0, {}
-        for event in {e.event.compile: e for e in events}.values():
-            frame = self._frame(event)
-            if frame is None or event.event.compile is None or event.text.outcome == "frame_skipped":
+        ids: dict[FrameKey, set[CompileId]] = defaultdict(set)
+        for event in events:
+            compile_id = event.event.compile
+            if compile_id is None or event.text.outcome == "frame_skipped":
                 return None
-            count = self._executions.of(event.event.compile)
-            if count is None:
-                return None
-            total += count
-            frames[frame.key] = frame
-        eager = [self._executions.eager(frame) for frame in frames.values()]
-        if not frames or any(count is None for count in eager):
+            ids[self._index.key_of(compile_id)].add(compile_id)
+        counts: list[int | None] = []
+        late = 0
+        for key, compiles in ids.items():
+            frame = self._index.frames[key]
+            eager = self._executions.eager(frame)
+            counts += [self._executions.of(frame, compiles), eager]
+            late += eager or 0
+        known = [n for n in counts if n is not None]
+        if not counts or len(known) < len(counts):
             return None
-        late = sum(count or 0 for count in eager)
         basis = "calls of the graph that ends there"
-        return Hits(total + late, basis + (f", and {late} eager calls" if late else ""))
+        return Hits(sum(known), basis + (f", and {late} eager calls" if late else ""))
 
     def _from_callee(self, events: Sequence[Break]) -> Hits | None:
         """Calls of what the line calls, when that is exactly one compiled function with a graph."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from compilescope.model import _facts as facts
 from compilescope.model import _fields as f
 from compilescope.model._compiles import Compiles
 from compilescope.model._graphs import Graphs
@@ -18,7 +17,6 @@ from compilescope.model.values import (
     CompileId,
     CompileTarget,
     Conversion,
-    Guard,
     GuardFailure,
     Hole,
     Limit,
@@ -120,7 +118,7 @@ class ProcessBuilder:
             text = self._source.text(record.p) or ""
             self._breaks.append(BreakEvent(self._id(record), text, record.t, record.th))
         elif name == "recompile_reasons":
-            self._compiles.reasons(record, _reasons(self._source.text(record.p) or ""))
+            self._compiles.reasons(record, facts.reasons(self._source.text(record.p) or ""))
         elif name == "dynamo_error":
             self._compiles.error(record, self._source.text(record.p))
         else:
@@ -129,79 +127,30 @@ class ProcessBuilder:
                 self._caches.append(CacheEvent(_CACHES[prefix], outcome, self._id(record)))
 
     def _guard_fail(self, record: Record) -> None:
-        compile_id, m = self._id(record), record.m
-        if compile_id is None:
-            return
-        self._failures.append(
-            GuardFailure(
-                compile_id,
-                str(m.get("entry")),
-                bool(m.get("newest")),
-                self._source.text(m.get("first")),
-                tuple(self._guard(f.mapping(g)) for g in f.sequence(m.get("failed"))),
-                f.mapping(m.get("unchecked")),
-                f.mapping(m.get("state")),
-                f.mapping(m.get("before")),
-                record.th,
-            )
-        )
-
-    def _guard(self, m: Any) -> Guard:
-        code = tuple(self._source.text(part) or "" for part in f.sequence(m.get("code")))
-        return Guard(
-            str(m.get("kind")),
-            f.text(m.get("source")),
-            code,
-            f.mapping(m.get("got")),
-            m.get("old"),
-            f.call(m.get("at"), self._file),
-            f.mapping(m.get("operands")),
-        )
+        compile_id = self._id(record)
+        if compile_id:
+            self._failures.append(facts.guard_failure(self._source, record, compile_id))
 
     def _guards(self, record: Record) -> None:
-        """Of the first compile of a frame, which of the objects it was given are modules."""
+        """Only of the first compile of a frame: its later ones are given the same kinds of objects."""
         compile_id = self._id(record)
-        if compile_id is None or compile_id.recompile != 0:
-            return
-        rows = f.sequence(json.loads(self._source.text(record.p) or "[]"))
-        found = frozenset(
-            str(row[0]) for row in rows if "NN_MODULE" in str(row[2]) and _is_whole(str(row[0]))
-        )
-        if found:
-            self._module_sources[(compile_id.epoch, compile_id.frame)] = found
+        if compile_id is not None and compile_id.recompile == 0:
+            found = facts.module_sources(self._source, record)
+            if found:
+                self._module_sources[(compile_id.epoch, compile_id.frame)] = found
 
     def _convert(self, record: Record) -> None:
-        m = record.m
-        code = f.location(self._file(m.get("file")), m.get("line"), m.get("name"))
-        if code is None:
+        conversion = facts.conversion(self._source, record, self._id(record))
+        if conversion is None:
             return
-        conversion = Conversion(
-            code,
-            f.number(m.get("code")),
-            str(m.get("outcome")),
-            self._source.text(m.get("reason")),
-            f.text(m.get("exception")),
-            f.seconds(m.get("wall_us"), 1e-6),
-            f.call(m.get("call"), self._file),
-            self._id(record),
-        )
         self._conversions.append(conversion)
         if conversion.compile and conversion.outcome != "skipped":
-            self._compiles.place(conversion.compile, code, conversion.call)
+            self._compiles.place(conversion.compile, conversion.code, conversion.call)
 
     def _limit(self, record: Record) -> None:
-        m = record.m
-        code = f.location(self._file(m.get("file")), m.get("line"), m.get("name"))
-        if code:
-            self._limits.append(
-                Limit(
-                    f.number(m.get("code")),
-                    code,
-                    f.number(m.get("limit")),
-                    f.text(m.get("kind")),
-                    self._id(record),
-                )
-            )
+        limit = facts.limit(self._source, record, self._id(record))
+        if limit:
+            self._limits.append(limit)
 
     def _runs(self, record: Record) -> None:
         self._counts_ns = record.t or self._counts_ns
@@ -209,18 +158,7 @@ class ProcessBuilder:
         self._eager.update((row[0], row[1]) for row in f.sequence(record.x.get("e")))
 
     def _specialization(self, record: Record) -> None:
-        m = record.m
-        stack = f.stack(m.get("user_stack"), self._file)
-        sources = [str(s) for s in f.sequence(m.get("sources"))]
-        self._specialized.append(
-            Specialized(
-                self._id(record),
-                ", ".join(sources) or str(m.get("symbol")),
-                str(m.get("value")),
-                f.text(m.get("reason")),
-                stack[-1] if stack else None,
-            )
-        )
+        self._specialized.append(facts.specialized(self._source, record, self._id(record)))
 
     def _autograd_graph(self, record: Record) -> None:
         self._autograd.append(record.ca if record.ca is not None else len(self._autograd))
@@ -229,22 +167,12 @@ class ProcessBuilder:
         self._compile_calls += 1
 
     def _target(self, record: Record) -> None:
-        m = record.m
         if len(self._targets) < _MAX_TARGETS:
-            place = f.location(self._file(f.number(m.get("file"))), m.get("line"), m.get("name"))
-            call = f.call(m.get("call"), self._file)
-            self._targets.append(
-                CompileTarget(
-                    str(m.get("target")), f.text(m.get("name")), place, call, bool(m.get("disabled"))
-                )
-            )
+            self._targets.append(facts.target(self._source, record))
 
     def _log(self, record: Record) -> None:
         if len(self._logs) < _MAX_LOGS:
-            m = record.m
-            self._logs.append(
-                LogLine(str(m.get("logger")), str(m.get("level")), self._source.text(m.get("text")) or "")
-            )
+            self._logs.append(facts.log_line(self._source, record))
 
     def _lose(self, record: Record) -> None:
         fields = record.m or record.x
@@ -307,20 +235,3 @@ class ProcessBuilder:
             unknown=dict(self._unknown),
             holes=(*holes, *self._holes),
         )
-
-
-def _is_whole(source: str) -> bool:
-    """A variable or an entry of a module table: torch gives a module's plain attributes its origin too."""
-    is_variable = source.count("[") == 1 and "." not in source
-    return is_variable or bool(re.search(r"\._modules\['[^']*'\]$", source))
-
-
-def _reasons(payload: str) -> tuple[str, ...]:
-    """Torch writes a list when several entries failed, and bare text (not JSON) when one did."""
-    try:
-        parsed = json.loads(payload)
-    except ValueError:
-        return (payload,) if payload else ()
-    if isinstance(parsed, list):
-        return tuple(str(reason) for reason in parsed)
-    return (str(parsed),)

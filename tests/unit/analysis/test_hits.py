@@ -100,6 +100,16 @@ def test_else_the_graph_the_rest_of_the_function_starts_with() -> None:
     assert _hits(of).count == 5
 
 
+def test_several_compiles_without_an_operation_share_the_count_of_what_follows() -> None:
+    """``for n in lengths.tolist()`` as the first line: every compile of f is empty, the rest has graphs."""
+    rest = place("torch_dynamo_resume_in_f_at_12", 12)
+    event = graph_break(0, _stack((12, "f")))
+    again = type(event)(compiled(0, F, 1).id, event.text, None, 1)
+    compiles = (compiled(0, F), compiled(0, F, 1), compiled(1, rest), compiled(1, rest, 1))
+    of = process(*compiles, graphs=(graph(1, 0, 5), graph(1, 1, 2)), breaks=(event, again))
+    assert _hits(of).count == 7
+
+
 def test_else_the_compiled_function_the_line_calls_unless_it_is_in_a_loop() -> None:
     own, callee = compiled(0, F), compiled(1, G, call=(place("f", 12),))
     facts: dict[str, Any] = {"graphs": (graph(1, calls=5),), "breaks": (graph_break(0, _stack((12, "f"))),)}
