@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 _ROUNDS = 40
 _MOST_CUTS = 24  # the multipliers are found by trying all corners that cuts make
 _CLOSED = 1e-9
+_SMALLEST_SCALE = 1e-6  # of a second or a byte: a budget of next to nothing overflows nothing
 _DEAR = 1e6  # a cap's worth of seconds or bytes at this many times the whole running cost
 
 
@@ -95,7 +96,7 @@ class _Relaxation:
         self.problem = problem
         self.capped = [number for number, budget in enumerate(given) if budget is not None]
         self.budget = np.array([budget for budget in given if budget is not None], float)
-        self.scale = np.where(self.budget > 0, self.budget, 1.0)
+        self.scale = np.maximum(self.budget, _SMALLEST_SCALE)
         self.cuts: list[tuple[float, Floats]] = []  # objective, and use above budget in units of scale
         self.best: dict[int, Solution] = {}
         self.bound = -inf

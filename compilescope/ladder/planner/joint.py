@@ -49,8 +49,7 @@ class JointLadder:
             ladder = BucketLadder.pins(sorted({pair[axis] for pair in self.pinned}))
             if self.highest is not None:
                 high = self.highest[axis]
-                every = {rung.size for rung in ladder.pin_rungs}
-                if len(every & set(range(1, high + 1))) < high:
+                if len(ladder) < high:  # else every size is pinned, and no range can be reached
                     ladder |= BucketLadder.range(1, high)
             found.append((name, ladder))
         return found

@@ -31,7 +31,8 @@ def plan_product(
     limits, horizon = limits or Limits(), horizon_of(traffic, calls)
     check_kinds(costs, limits)
     limits = replace(limits, max_rungs=_affordable(costs, limits))
-    found: list[JointLadder] = []
+    bare = _one_range(traffic, limits) if costs.dynamic else None
+    found = [] if bare is None else [bare]
     method: Method = "exact"
     if limits.pins and costs.dynamic:
         found += _pinned_pairs(traffic, costs, limits, horizon)
@@ -45,13 +46,15 @@ def plan_product(
         choice = choice_of(ladder, rows, counts, costs, horizon)
         if len(ladder) not in by_count or choice.total < by_count[len(ladder)].total:
             by_count[len(ladder)] = choice
-    bare = None
-    if costs.dynamic:
-        highest = (int(traffic.sizes[:, 0].max()), int(traffic.sizes[:, 1].max()))
-        alone = JointLadder((traffic.names[0], traffic.names[1]), highest=highest)
-        bare = choice_of(alone, rows, counts, costs, horizon)
+    alone = choice_of(bare, rows, counts, costs, horizon) if bare else None
     ordered = [by_count[count] for count in sorted(by_count)]
-    return finished(traffic, costs, limits, horizon, ordered, method, bare=bare)
+    return finished(traffic, costs, limits, horizon, ordered, method, bare=alone)
+
+
+def _one_range(traffic: Traffic, limits: Limits) -> JointLadder:
+    first, second = (int(size) for size in traffic.sizes.max(axis=0))
+    names = (traffic.names[0], traffic.names[1])
+    return JointLadder(names, highest=(first, max(second, limits.maximum or 0)))
 
 
 def _affordable(costs: Costs, limits: Limits) -> int:
@@ -75,10 +78,9 @@ def _pinned_pairs(traffic: Traffic, costs: Costs, limits: Limits, horizon: float
     gain = (dynamic - costs.static.at(rows)) * counts * (horizon / traffic.calls)
     gain -= costs.seconds(rows) * US_PER_S
     gain[rows[:, 1] % limits.align != 0] = -1.0
-    highest = (int(rows[:, 0].max()), max(int(rows[:, 1].max()), limits.maximum or 0))
     order = np.argsort(-gain, kind="stable")[: limits.max_rungs - 1]
     order = order[gain[order] > 0]
-    names = (traffic.names[0], traffic.names[1])
-    for count in range(len(order) + 1):
+    bare = _one_range(traffic, limits)
+    for count in range(1, len(order) + 1):
         pairs = sorted((int(a), int(b)) for a, b in rows[order[:count]])
-        yield JointLadder(names, pinned=tuple(pairs), highest=highest)
+        yield replace(bare, pinned=tuple(pairs))

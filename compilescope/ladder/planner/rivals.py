@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from compilescope.ladder.planner.serve import AnyLadder
 from compilescope.ladder.planner.traffic import Sizes, Traffic
 
 Rule = Callable[["Wanted"], list[int]]
+_SMALL_CAPTURES = (1, 2, 4, *range(8, 256, 8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +57,24 @@ def quantiles(wanted: Wanted) -> list[int]:
 
 def vllm_default(wanted: Wanted) -> list[int]:
     """vLLM's rule for capture sizes, carried on to the largest size, thinned evenly to that many."""
-    top = wanted.highest
-    rule = [1, 2, 4, *range(8, 256, 8), *range(256, _up(top, 16) + 1, 16)]
-    first = next(place for place, size in enumerate(rule) if size >= wanted.lowest)
-    last = next(place for place, size in enumerate(rule) if size >= top)
+    first, last = _capture_place(wanted.lowest), _capture_place(wanted.highest)
     if wanted.rungs > last - first:
-        return rule[first : last + 1]
+        return [_capture_size(place) for place in range(first, last + 1)]
     kept = np.linspace(first, last, wanted.rungs + 1)[1:].round().astype(int)
-    return sorted({rule[place] for place in kept})
+    return sorted({_capture_size(int(place)) for place in kept})
+
+
+def _capture_size(place: int) -> int:
+    """The size at a place of vLLM's rule: 1, 2, 4, 8, 16, 24 ... 248, 256, 272, 288 ..."""
+    beyond = place - len(_SMALL_CAPTURES)
+    return _SMALL_CAPTURES[place] if beyond < 0 else 256 + 16 * beyond
+
+
+def _capture_place(size: int) -> int:
+    """The first place whose size is enough."""
+    if size <= _SMALL_CAPTURES[-1]:
+        return bisect_left(_SMALL_CAPTURES, size)
+    return len(_SMALL_CAPTURES) + max(0, -((256 - size) // 16))
 
 
 def most_frequent(wanted: Wanted) -> list[int]:

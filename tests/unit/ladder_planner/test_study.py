@@ -199,3 +199,9 @@ def test_both_caps_hold_and_the_gap_is_stated() -> None:
     free = study_ladder(bimodal(), costs, Limits(align=8), calls=1e9).plan
     assert free.chosen.total <= chosen.total
     assert free.chosen.compile_s > 14.0
+
+
+def test_a_huge_size_is_no_huge_list() -> None:
+    ladder = rivals_of(BucketLadder.pads([1]), Traffic.of([1, 2**31 - 1]), 4, 1, None)["vLLM's default"]
+    assert len(ladder) == 4
+    assert score(ladder, Traffic.of([2**31 - 1]), Costs.assumed()).unserved == 0
