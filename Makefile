@@ -58,6 +58,14 @@ bench: setup  ## benchmarks: ratios measured in one run, alternating
 	@for b in $$(cd tests/benchmarks && find . -name 'bench_*.py' | sort); do \
 	  echo "== $$b"; $(PY) tests/benchmarks/$$b; done
 
+.PHONY: bench-peers
+bench-peers: setup  ## the same big raw log through tlparse and tlhub, each in its own environment
+	$(PY) tests/benchmarks/recording/peers.py
+
+.PHONY: fuzz
+fuzz: setup  ## ten minutes of mutated logs and recordings
+	$(PY) tests/benchmarks/recording/fuzz.py --minutes 10
+
 .PHONY: docs
 docs: setup  ## build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BucketLadder": "compilescope.ladder",
+    "BucketedBackend": "compilescope.bucketing",
+    "bucketed": "compilescope.bucketing",
     "profile": "compilescope.notebook",
 }
 
-__all__ = ["__version__", "profile"]
+__all__ = ["BucketLadder", "BucketedBackend", "__version__", "bucketed", "profile"]
 
 if TYPE_CHECKING:
+    from compilescope.bucketing import BucketedBackend as BucketedBackend
+    from compilescope.bucketing import bucketed as bucketed
+    from compilescope.ladder import BucketLadder as BucketLadder
     from compilescope.notebook import profile as profile
 
 

@@ -9,6 +9,7 @@ else that would run user code raises UnreadableError, and the guard is listed as
 from __future__ import annotations
 
 import ast
+import collections
 import types
 from typing import Any
 
@@ -20,6 +21,7 @@ from compilescope.capture._inert import (
     has_on_type,
     instance_dict,
     is_a,
+    is_one_of,
     item_of_dict,
     short_name,
     type_attribute,
@@ -30,6 +32,7 @@ _CELL = "cell_contents"
 _FUNCTION_PARTS = frozenset(
     {"__closure__", "__defaults__", "__kwdefaults__", "__code__", "__func__", "__self__", "__globals__"}
 )
+_NAMEDTUPLE_FIELD: Any = type(collections.namedtuple("_Pair", "a b").__dict__["a"])
 _MODULE_TABLES = ("_parameters", "_buffers", "_modules")
 
 __all__ = ["UnreadableError", "length", "read", "read_node"]
@@ -123,7 +126,7 @@ def _cell(cell: types.CellType) -> Any:
 def _from_instance(owner: Any, name: str) -> Any:
     """As Python would find it, stopping where a descriptor written in Python would run."""
     on_type = type_attribute(type(owner), name)
-    if type(on_type) is types.MemberDescriptorType:  # a slot
+    if is_one_of(type(on_type), types.MemberDescriptorType, _NAMEDTUPLE_FIELD):
         try:
             return on_type.__get__(owner, type(owner))
         except AttributeError:

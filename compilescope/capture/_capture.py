@@ -62,6 +62,7 @@ class Capture:
         self._warnings = WarningHandler(self.session)
         self._patches: list[Patch] = []
         self._call_off: list[Callable[[], None]] = []
+        self.control.on_stance = self.eager.refresh
         self.conversions.on_begin = self.eager.began
         self.conversions.on_refused = self.eager.refused
         self.graphs.on_first_graph = self.ticks.start
@@ -158,23 +159,21 @@ class Capture:
                 self.session.safely(self.writer.record, "process", skipped)
             self.session.active = False
             self.ticks.stop()
-            self.writer.close(how)
+            self.session.safely(self.writer.close, how)
 
     def detach(self) -> None:
         """Leave torch as it was found. Graphs compiled meanwhile keep a counter that nobody reads."""
         self.close("detached")
         atexit.unregister(self.close)
-        for call_off in self._call_off:
-            call_off()
-        for made in reversed(self._patches):
-            made.remove()
+        for undo in (*self._call_off, *(made.remove for made in reversed(self._patches))):
+            self.session.safely(undo)
         self._patches.clear()
         self.session.safely(self.eager.remove)
         self.session.safely(self.late.remove)
         self.session.safely(self.buckets.remove)
         _living.discard(self)
-        uninstall_warnings(self._warnings)
-        uninstall_trace(self.trace)
+        self.session.safely(uninstall_warnings, self._warnings)
+        self.session.safely(uninstall_trace, self.trace)
 
     def forked(self) -> None:
         """A forked child records into a folder of its own, from zero."""

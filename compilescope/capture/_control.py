@@ -7,6 +7,7 @@ run, when a stance forces eager, or when a builtin module's ``.compile()`` has n
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 from typing import Any
 
 from compilescope.capture._inert import is_a, type_name
@@ -21,6 +22,7 @@ class Control:
         self._session = session
         self._stacks = stacks
         self._trace = trace
+        self.on_stance: Callable[[], None] = lambda: None
 
     def install_reset(self) -> Patch:
         import torch._dynamo
@@ -69,6 +71,7 @@ class Control:
         return _set_stance
 
     def _stance(self, stance: Any) -> None:
+        self.on_stance()
         name = getattr(stance, "stance", None)
         if isinstance(name, str):
             self._session.writer.record("stance", {"m": {"stance": name, "call": self._stacks.user_frames()}})

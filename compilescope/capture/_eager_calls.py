@@ -17,6 +17,7 @@ from typing import Any
 
 from compilescope.capture._conversions import Conversion
 from compilescope.capture._head import current_stance
+from compilescope.capture._interrupts import deliver_later
 from compilescope.capture._patches import HookMissingError
 from compilescope.capture._session import Session
 
@@ -81,16 +82,24 @@ class EagerCalls:
         session, thread, missed = self._session, self._session.thread, self._missed
 
         def looked_up(hit: bool) -> Any:
-            if session.active:
-                if not hit:
-                    session.safely(missed, sys._getframe(1))
-                else:
-                    thread.last_miss = None
-                    if len(self._refused) > 1:
-                        session.safely(self._refresh)
+            # torch calls this from C++, where an exception that leaves it ends the process. Even Ctrl-C.
+            try:
+                if session.active:
+                    if not hit:
+                        session.safely(missed, sys._getframe(1))
+                    else:
+                        thread.last_miss = None
+                        session.safely(self._hit)
+            except BaseException as interrupt:
+                deliver_later(interrupt)
             return hit if self._previous is None else self._previous(hit)
 
         return looked_up
+
+    def _hit(self) -> None:
+        """A hit counts failures too, of the entries tried before: no later miss may be judged by them."""
+        if len(self._refused) > 1 or current_stance() != "default":
+            self.refresh()
 
     def _missed(self, caller: Any) -> None:
         if current_stance() == "fail_on_recompile":
@@ -104,13 +113,14 @@ class EagerCalls:
             (only,) = self._refused
             return only
         before = dict(self._failures)
-        self._refresh()
+        self.refresh()
         failed = [serial for serial in self._refused if _all_grew(before[serial], self._failures[serial])]
         if len(failed) == 1:
             return failed[0]
         return self._sites.get(_site(caller), UNATTRIBUTED)
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
+        """Take the failure counts of every refused code object as they are now."""
         for serial, reference in self._refused.items():
             code = reference()
             self._failures[serial] = [] if code is None else _failures(code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 import types
 from typing import Any
 
@@ -48,8 +49,10 @@ def _scalar(value: Any, kind: type) -> dict[str, Any] | None:
         return {"t": "none", "v": None}
     if kind is int:
         return {"t": "int", "v": value if abs(value) < 2**63 else f"{value.bit_length()}-bit integer"}
-    if is_one_of(kind, bool, float):
-        return {"t": short_name(kind), "v": value}
+    if kind is bool:
+        return {"t": "bool", "v": value}
+    if kind is float:
+        return {"t": "float", "v": value if math.isfinite(value) else str(value)}
     if kind is str:
         return {"t": "str", "v": value[:MAX_TEXT]}
     if is_one_of(kind, torch.dtype, torch.device, torch.layout, torch.memory_format):

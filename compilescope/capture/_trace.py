@@ -65,6 +65,7 @@ class TraceHandler(logging.Handler):
         self._phases_lock = threading.Lock()
         self._file_ids: dict[int, int] = {}  # torch's interned file id -> the recording's
         self._started: set[tuple[Any, ...]] = set()
+        self._named: set[int] = set()
         self._rank: int | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -91,6 +92,7 @@ class TraceHandler(logging.Handler):
         self._phases = PhaseFold()
         self._phases_lock = threading.Lock()
         self._file_ids.clear()
+        self._named.clear()
         self._rank = None
 
     def reset_epoch(self) -> None:
@@ -121,6 +123,7 @@ class TraceHandler(logging.Handler):
             fields["subgraph"] = envelope["subgraph_name"]
         if name == "dynamo_start":
             fields["call"] = self._stacks.user_frames()
+            self._name_thread(record.thread)
         self._note_rank(envelope)
         payload = getattr(record, "payload", None)
         kind = f"artifact.{body.get('name')}" if name == "artifact" and isinstance(body, dict) else name
@@ -133,6 +136,15 @@ class TraceHandler(logging.Handler):
             payload_kind=kind,
             md5=envelope.get("has_payload"),
         )
+
+    def _name_thread(self, ident: int | None) -> None:
+        """Once per compiling thread. ``threading.current_thread()`` would register a foreign thread."""
+        if ident is None or ident in self._named:
+            return
+        self._named.add(ident)
+        thread = threading._active.get(ident)  # type: ignore[attr-defined]
+        if thread is not None:
+            self._session.writer.record("thread", {"m": {"ident": ident, "name": thread.name}})
 
     def _compile_id(self, name: str, envelope: dict[str, Any]) -> tuple[Any, ...] | None:
         if "frame_id" not in envelope and "compiled_autograd_id" not in envelope:
