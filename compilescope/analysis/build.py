@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compilescope.analysis import missing
 from compilescope.analysis.attempts import Attempts
@@ -28,7 +28,9 @@ from compilescope.analysis.totals import totals
 from compilescope.analysis.verdict import verdict
 from compilescope.analysis.worst import worst
 from compilescope.model import Process, Run, load
-from compilescope.recording import Recording
+
+if TYPE_CHECKING:
+    from compilescope.recording import Recording
 
 
 def build_report(recording: Recording) -> Report:

@@ -39,9 +39,16 @@ class _Cause:
     folded: list[Change] = field(default_factory=list)
 
     def signature(self) -> tuple[object, ...]:
+        """Equal for causes that are one to a person: see ``_TOGETHER``, and the same line of the same class
+        run for several objects (``self.seen += 1`` in each block).
+        """
+        kind = self.first.kind
         ids = tuple(attempt.compile.id for attempt, _ in self.seen)
-        values = tuple((c.old, c.new) for _, c in self.seen) if self.first.kind in _SAME_VALUES else ()
-        return self.frame.key, self.first.kind, ids, values
+        values = tuple((c.old, c.new) for _, c in self.seen)
+        if kind in _TOGETHER:
+            return self.frame.key, kind, ids, values if kind in _SAME_VALUES else ()
+        attribute = self.first.source.rpartition(".")[2]
+        return self.frame.key, kind, ids, values, self.first.at or id(self), attribute
 
     def named(self) -> int:
         return sum(attempt.named == change.subject for attempt, change in self.seen)
@@ -65,8 +72,7 @@ def _rank(row: Recompile) -> tuple[float, int, int, int, str]:
 def _fold(causes: Sequence[_Cause]) -> list[_Cause]:
     groups: dict[tuple[object, ...], list[_Cause]] = defaultdict(list)
     for cause in causes:
-        is_together = cause.first.kind in _TOGETHER
-        groups[cause.signature() if is_together else (id(cause),)].append(cause)
+        groups[cause.signature()].append(cause)
     kept = []
     for group in groups.values():
         head, *rest = sorted(group, key=lambda cause: -cause.named())
@@ -105,7 +111,7 @@ def _row(index: Index, cause: _Cause, origins: BreakOrigins) -> Recompile:
         code=index.source_line(place.file, place.line),
         named_by_torch=cause.named(),
         blocked_changes=[(c.old, c.new) for _, c in refused],
-        thread=None if last.thread is None else str(last.thread),
+        thread=None if last.thread is None else index.process.threads.get(last.thread),
         meaning=change.detail,
     )
 

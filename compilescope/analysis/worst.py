@@ -228,6 +228,10 @@ def _recompile(row: Recompile) -> Worst:
 
 def detail(row: Recompile) -> str:
     changes = [*row.changes, *row.blocked_changes]
+    if row.kind == "symbolic_guard" and changes:
+        old, new = changes[0]
+        more = f", {len(changes)} times in all" if len(changes) > 1 else ""
+        return f"{old} -> {new}{more}" if isinstance(new, str) else f"{old} fails for {new}{more}"
     if row.value_type == "none":
         changes = [("None" if a is None else a, "None" if b is None else b) for a, b in changes]
     text = f"{row.source} {steps(changes)}".rstrip()

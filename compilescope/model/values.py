@@ -242,6 +242,7 @@ class Process:
     compile_calls: int
     targets: tuple[CompileTarget, ...]
     logs: tuple[LogLine, ...]
+    threads: Mapping[int, str]  # ident -> name of the threads that compiled
     lost: Mapping[str, int]
     sources: Mapping[str, str]
     unknown: Mapping[str, int]

@@ -48,6 +48,7 @@ _EMPTY = Process(
     compile_calls=1,
     targets=(),
     logs=(),
+    threads={1: "MainThread"},
     lost={},
     sources={},
     unknown={},

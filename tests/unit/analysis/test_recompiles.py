@@ -90,6 +90,20 @@ def test_sizes_that_move_apart_are_two_causes() -> None:
     assert len(_rows(process(compiled(0, F), again, guard_failures=(failure,)))) == 2
 
 
+def test_one_line_run_for_several_objects_is_one_cause() -> None:
+    again = compiled(0, F, 1)
+    line = (place("forward", 7),)
+    guards = [
+        Guard("EQUALS_MATCH", f"L['s'].b{n}.seen", (f"L['s'].b{n}.seen == 0",), {"t": "int", "v": 1}, at=line)
+        for n in range(2)
+    ]
+    (row,) = _rows(
+        process(compiled(0, F), again, guard_failures=(_failure(again, "s.b0.seen == 0", *guards),))
+    )
+    assert (row.source, row.line) == ("s.b0.seen", 7)
+    assert [c.source for c in row.also_failed] == ["s.b1.seen"]
+
+
 def test_a_tensors_layout_is_shown_at_the_function_a_value_where_it_is_used() -> None:
     again = compiled(0, F, 1)
     failure = _failure(again, "tensor 'x' size mismatch at index 0. expected 8, actual 16", _size("x", 8, 16))
