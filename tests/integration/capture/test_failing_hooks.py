@@ -96,7 +96,7 @@ _PARTS = [
     (EagerCalls, "began"),
     (EagerCalls, "refused"),
     (EagerCalls, "_missed"),
-    (EagerCalls, "_refresh"),
+    (EagerCalls, "refresh"),
     (EagerCalls, "remove"),
     (Entries, "_observe"),
     (GuardFailures, "_observe"),
@@ -227,7 +227,10 @@ _INTERRUPTED = """
 import torch
 from compilescope.capture._eager_calls import EagerCalls
 
+missed = EagerCalls._missed
+
 def interrupted(*_):
+    EagerCalls._missed = missed
     raise KeyboardInterrupt
 
 EagerCalls._missed = interrupted

@@ -169,10 +169,9 @@ def test_integers_of_any_size_are_told(value: int) -> None:
     assert len(str(said["v"])) <= 80
 
 
-def test_nan_is_told_as_a_float() -> None:
-    said = told(float("nan"))
-    assert said["t"] == "float"
-    assert said["v"] != said["v"]
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf"])
+def test_what_json_has_no_number_for_is_told_as_text(text: str) -> None:
+    assert told(float(text)) == {"t": "float", "v": text}
 
 
 def test_a_function_is_told_with_its_place() -> None:

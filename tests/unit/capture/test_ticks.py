@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 
+from compilescope.capture._buckets import Buckets
 from compilescope.capture._eager_calls import EagerCalls
 from compilescope.capture._fx_graphs import FxGraphs
 from compilescope.capture._graphs import Graphs, counting
@@ -27,7 +28,7 @@ class Counting:
         self.trace = TraceHandler(session, stacks)
         self.graphs = Graphs(session, stacks)
         self.eager = EagerCalls(session)
-        self.ticks = Ticks(session, self.graphs, FxGraphs(session), self.eager, self.trace)
+        self.ticks = Ticks(session, self.graphs, FxGraphs(session), Buckets(session), self.eager, self.trace)
 
     def graph(self, sizes: list[str] | None = None) -> Any:
         counter = self.graphs.adopt((0, 0, 0, 0), {"sizes": sizes or []})
