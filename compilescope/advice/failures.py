@@ -11,6 +11,7 @@ from compilescope.advice.cause import Cause, Place, Telling, finding
 from compilescope.advice.facts import Facts, Named, Rows
 from compilescope.advice.failure_diffs import diff_of
 from compilescope.advice.failure_words import WORDS as FAILURE_WORDS
+from compilescope.advice.fill import fill
 from compilescope.advice.finding import Finding
 from compilescope.analysis.report import Failure
 
@@ -64,9 +65,12 @@ def _finding(facts: Facts, rule: str, group: Sequence[Named[Failure]]) -> Findin
     inner = WORDS[cause] if cause else None
     pinned = _PINNED.search(row.message)
     op = op_of(row)
-    summary = words.summary.replace("{op}", op or "called here")
-    summary = summary.replace("{dim}", _dim(pinned[1]) if pinned else "a dim")
-    summary = summary.replace("{size}", pinned[2] if pinned else "it was first called with")
+    values = {
+        "op": op or "called here",
+        "dim": _dim(pinned[1]) if pinned else "a dim",
+        "size": pinned[2] if pinned else "it was first called with",
+    }
+    summary = fill(words.summary, values)
     if inner:
         summary += f": {inner.summary}"
     telling = Telling(

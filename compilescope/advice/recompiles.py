@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from compilescope.advice.cause import Cause, Telling, finding, place_of_recompile
 from compilescope.advice.classify import attribute_of, grows_by_one, rule_of, sizes_of, subject_of
 from compilescope.advice.facts import Facts, Named, Rows
+from compilescope.advice.fill import fill
 from compilescope.advice.finding import Finding, Severity
 from compilescope.advice.recompile_diffs import diff_of
 from compilescope.advice.recompile_words import WORDS
@@ -80,8 +81,8 @@ def finding_of(
     telling = Telling(
         rule=rule,
         fix_kind=words.fix_kind,
-        summary=f"{head.function}(): {_fill(words.summary, values)}",
-        fix=_fill(words.fix, values),
+        summary=f"{head.function}(): {fill(words.summary, values)}",
+        fix=fill(words.fix, values),
         subject=rule if rule in _SEVERAL else subject_of(head),
         diff=diff_of(facts.sources, rule, head),
         confidence="low" if rule in ("unexplained_recompile", "bucket_ladder_poor_fit") else "high",
@@ -100,13 +101,6 @@ def _prominence(named: Named[Recompile]) -> tuple[int, int, tuple[int, ...], int
 
 def _numbers(compile_id: str) -> tuple[int, ...]:
     return tuple(int(part) for part in compile_id.lstrip("!").split("/") if part.isdigit())
-
-
-def _fill(text: str, values: dict[str, str]) -> str:
-    """Not str.format: sources are hostile and may hold braces."""
-    for name, value in values.items():
-        text = text.replace("{" + name + "}", value)
-    return text
 
 
 def _weight(row: Recompile) -> int:

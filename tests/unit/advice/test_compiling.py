@@ -1,0 +1,103 @@
+"""Rules about compiling itself: guards, repeated blocks, caches, compiled autograd, buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from report_rows import frame, graph, tensor
+
+from compilescope.advice import Finding, advise
+from compilescope.analysis.report import Report
+
+MakeReport = Callable[..., Report]
+
+JOB = """import time, torch
+TAG = {value}
+
+@torch.compile
+def forward(x):
+    return x * TAG
+"""
+
+
+def heavy(report: MakeReport, shape: list[int], wall_s: float = 100.0) -> list[Finding]:
+    rows = report(frames=[frame()], graphs=[graph(placeholders=[tensor("L['x']", shape)])], wall_s=wall_s)
+    return advise(rows, guards={(rows.frames[0].process, "0/0"): 2000})
+
+
+def test_many_guards_matter_for_a_small_graph_only(report: MakeReport) -> None:
+    (found,) = heavy(report, [4, 150])
+    assert (found.rule, found.severity, found.cost["guards"].value) == ("guard_overhead", "medium", 2000)
+    assert found.cost["guard_check_s"].basis == "estimated"
+    assert heavy(report, [1024, 1024]) == []
+
+
+def test_many_guards_matter_when_they_take_a_share_of_the_run(report: MakeReport) -> None:
+    assert [f.severity for f in heavy(report, [1024, 1024], wall_s=0.2)] == ["low"]
+
+
+def layers(number: int, compile_s: float) -> Any:
+    sources = [
+        f"L['self']._modules['layers']._modules['{i}']._parameters['{p}']"
+        for i in range(number)
+        for p in "wb"
+    ]
+    return graph(compile_s=compile_s, placeholders=[tensor(source, [8, 8]) for source in sources])
+
+
+def test_a_graph_of_equal_blocks_that_compiles_long_asks_for_regional_compilation(report: MakeReport) -> None:
+    (found,) = advise(report(graphs=[layers(12, 120.0)], wall_s=300.0))
+    assert (found.rule, found.fix_kind, found.severity) == (
+        "same_block_compiled_many_times",
+        "regional_compilation",
+        "medium",
+    )
+    assert found.saving is not None
+    assert found.saving.seconds == pytest.approx(110.0)
+    assert found.saving.basis.startswith("estimated")
+
+
+def test_few_blocks_or_a_short_compile_ask_for_nothing(report: MakeReport) -> None:
+    assert advise(report(graphs=[layers(3, 120.0)])) == []
+    assert advise(report(graphs=[layers(12, 5.0)])) == []
+
+
+def cached(process: str, outcome: str, shape: int = 4) -> Any:
+    inputs = [tensor("L['x']", [shape])]
+    return graph(process=process, cache={"fx_graph": {outcome: 1}}, placeholders=inputs, line=5)
+
+
+@pytest.mark.parametrize(
+    ("value", "severity"), [("time.time()", "medium"), ("0.5", "note"), ("torch.tensor(time.time())", "note")]
+)
+def test_a_constant_from_the_clock_defeats_the_cache(report: MakeReport, value: str, severity: str) -> None:
+    rows = report(graphs=[cached("p0", "miss"), cached("p1", "miss")])
+    (found,) = advise(rows, {"train.py": JOB.format(value=value)})
+    assert (found.rule, found.severity) == ("cache_key_unstable_constant", severity)
+
+
+def test_a_hit_in_any_process_or_other_shapes_are_no_fault_of_the_key(report: MakeReport) -> None:
+    assert advise(report(graphs=[cached("p0", "miss"), cached("p1", "hit")])) == []
+    assert advise(report(graphs=[cached("p0", "miss"), cached("p1", "miss", shape=8)])) == []
+    assert advise(report(graphs=[cached("p0", "miss")])) == []
+
+
+def test_one_capture_of_the_backward_is_right_and_two_are_a_recapture(report: MakeReport) -> None:
+    one, two = frame(compile_ids=["!0/1/0"]), frame(compile_ids=["!1/3/0"])
+    assert advise(report(frames=[one])) == []
+    assert [f.rule for f in advise(report(frames=[one, two]))] == ["compiled_autograd_recapture"]
+
+
+def rung(size: int, **fields: Any) -> dict[str, Any]:
+    return {"graph": "0/0", "dims": {"s0": size}, "kind": "pad", "compile_s": 2.0, "hits": 10} | fields
+
+
+def test_rungs_that_are_idle_refused_or_mostly_padding(report: MakeReport) -> None:
+    buckets = [rung(16, hits=0), rung(32, padded_rows=160), rung(64, refused="x dim 0 is pinned to 32")]
+    found = {f.rule: f for f in advise(report(buckets=buckets, graphs=[graph()]))}
+    assert set(found) == {"bucket_never_hit", "bucket_refused"}
+    assert found["bucket_never_hit"].cost["compile_s"].value == 2.0
+    buckets = [rung(32, padded_rows=160)]
+    assert [f.rule for f in advise(report(buckets=buckets, graphs=[graph()]))] == ["bucket_ladder_poor_fit"]

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from report_rows import failure, graph_break, limit_hit, recompile
+
+from compilescope.advice import advise
+from compilescope.analysis.report import Report
+
+MakeReport = Callable[..., Report]
+
+HOOKED = """import torch
+
+peaks = []
+
+def record(module, args, out):
+    peaks.append(out.max().item())
+
+net.layer.register_forward_hook(record)
+"""
+READS = """import torch
+
+def forward(self, x, t):
+    n = int(x.sum())
+    y = x * n
+    return y * t
+"""
+
+
+def test_sites_of_one_function_that_one_change_removes_are_one_finding(report: MakeReport) -> None:
+    sites = [graph_break(line=7), graph_break("logging_in_compiled_region", line=5, code="log.info(1)")]
+    (found,) = advise(report(graph_breaks=sites))
+    assert (found.line, found.executions) == (5, 20)
+    assert found.evidence.sites == ("train.py:5 log.info(1)", "train.py:7 print(x.shape)")
+
+
+def test_sites_that_need_different_changes_stay_apart(report: MakeReport) -> None:
+    sites = [graph_break(), graph_break("numpy_unsupported", line=7)]
+    assert {f.rule for f in advise(report(graph_breaks=sites))} == {
+        "print_in_compiled_region",
+        "numpy_unsupported",
+    }
+
+
+def test_the_same_break_on_every_rank_is_one_finding(report: MakeReport) -> None:
+    sites = [graph_break(process=f"rank{n}-pid{n}-aaaa") for n in range(4)]
+    (found,) = advise(report(graph_breaks=sites))
+    assert found.executions == 40
+    assert "the same in 4 processes" in found.evidence.notes
+
+
+def test_a_break_that_makes_recompiles_and_a_limit_is_one_cause(report: MakeReport) -> None:
+    made = recompile(source="___stack0", holder="resume_value", caused_by="train.py:5", blocked_by_limit=1)
+    rows = report(
+        graph_breaks=[graph_break("scalar_read")], recompiles=[made], limit_hits=[limit_hit()], settled=False
+    )
+    (found,) = advise(rows)
+    assert (found.rule, found.severity) == ("scalar_read", "critical")
+    assert set(found.refs) == {"graph_breaks[0]", "recompiles[0]", "limit_hits[0]"}
+    assert found.cost["eager_calls"].value == 40
+
+
+def test_a_counter_behind_a_print_is_a_cause_of_its_own(report: MakeReport) -> None:
+    counter = recompile(source="self.n", holder="module_attribute", caused_by="train.py:5", line=8)
+    found = advise(report(graph_breaks=[graph_break()], recompiles=[counter]))
+    assert {f.rule for f in found} == {"print_in_compiled_region", "module_int_attribute"}
+
+
+def test_a_local_read_from_a_tensor_goes_with_the_break_but_a_parameter_does_not(report: MakeReport) -> None:
+    rows = [
+        recompile(source=name, caused_by="train.py:4", compile_ids=[i])
+        for name, i in (("n", "1/1"), ("t", "1/2"))
+    ]
+    found = advise(
+        report(graph_breaks=[graph_break("scalar_read", line=4)], recompiles=rows), {"train.py": READS}
+    )
+    by_rule = {f.rule: f for f in found}
+    assert by_rule["scalar_read"].refs == ("graph_breaks[0]", "recompiles[0]")
+    assert by_rule["int_argument_variants"].refs == ("recompiles[1]",)
+
+
+def test_a_registered_hook_is_known_by_its_registration(report: MakeReport) -> None:
+    site = graph_break("scalar_read", function="record", line=6, code="peaks.append(out.max().item())")
+    assert advise(report(graph_breaks=[site]), {"train.py": HOOKED})[0].rule == "hook_reads_scalar"
+    assert advise(report(graph_breaks=[site]), {})[0].rule == "scalar_read"
+
+
+@pytest.mark.parametrize(
+    ("fields", "severity"),
+    [
+        ({"resume": ["frame_skipped"], "runtime_hits": None}, "high"),
+        ({"resume": ["tail_skipped"]}, "high"),
+        ({"runtime_hits": 5000}, "high"),
+        ({"runtime_hits": 10}, "medium"),
+        ({"runtime_hits": 1}, "low"),
+    ],
+)
+def test_severity_follows_what_runs_eager_and_how_often(
+    report: MakeReport, fields: dict[str, object], severity: str
+) -> None:
+    assert advise(report(graph_breaks=[graph_break(**fields)]))[0].severity == severity
+
+
+def test_a_cold_break_beside_a_hot_one_can_wait(report: MakeReport) -> None:
+    hot = graph_break("data_dependent_branch", function="cell", line=30, runtime_hits=200)
+    found = advise(report(graph_breaks=[graph_break(runtime_hits=5), hot]))
+    assert [(f.line, f.severity) for f in found] == [(30, "high"), (5, "low")]
+
+
+@pytest.mark.parametrize("cause", ["explicit_graph_break", "compiler_disabled_call"])
+def test_a_deliberate_break_is_a_note(report: MakeReport, cause: str) -> None:
+    assert advise(report(graph_breaks=[graph_break(cause)]))[0].severity == "note"
+
+
+def test_a_line_of_an_installed_package_is_named_as_a_library_with_the_callers_line(
+    report: MakeReport,
+) -> None:
+    site = graph_break(
+        file="/usr/lib/python3/site-packages/lib/util.py", call_path=["train.py:9 main", "lib:5 f"]
+    )
+    found = advise(report(graph_breaks=[site]))[0]
+    assert (found.rule, found.fix_kind) == ("library_debug_code", "library_switch_or_disable")
+    assert found.called_from == "train.py:9 main"
+    assert "site-packages" not in found.identity
+
+
+def test_an_unknown_cause_keeps_torchs_reason(report: MakeReport) -> None:
+    site = graph_break("made_up_tomorrow", reason="Dynamo cannot do X")
+    found = advise(report(graph_breaks=[site]))[0]
+    assert (found.rule, found.confidence) == ("unsupported", "medium")
+    assert "Dynamo cannot do X" in found.summary
+
+
+def test_unknown_run_time_hits_are_not_zero(report: MakeReport) -> None:
+    found = advise(report(graph_breaks=[graph_break(runtime_hits=None)]))[0]
+    assert "breaks_executed" not in found.cost
+    assert found.saving is None
+
+
+def test_an_error_under_fullgraph_takes_the_change_of_the_break(report: MakeReport) -> None:
+    found = advise(report(failures=[failure()]))[0]
+    assert (found.rule, found.fix_kind, found.severity) == (
+        "fullgraph_violation",
+        "keep_as_tensor_ops",
+        "critical",
+    )
+
+
+def test_a_suppressed_error_is_high_and_says_that_it_runs_eager(report: MakeReport) -> None:
+    row = failure(exception="BackendCompilerFailed", message="backend failed", suppressed=True)
+    found = advise(report(failures=[row, replace(row, compile_id="1/0")]))
+    assert [(f.rule, f.severity, f.cost["failures"].value) for f in found] == [
+        ("suppressed_error", "high", 2)
+    ]
+    assert "eager" in found[0].summary

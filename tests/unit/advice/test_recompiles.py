@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from report_rows import failure, frame, limit_hit, recompile
+
+from compilescope.advice import advise
+from compilescope.analysis.report import GuardChange, ProcessInfo, Report
+
+MakeReport = Callable[..., Report]
+
+LAYERS = """from torch import nn
+
+class Layer(nn.Module):
+    def __init__(self, index):
+        super().__init__()
+        self.index = index
+
+    def forward(self, x):
+        return x * self.index
+"""
+COUNTS = LAYERS.replace("return x", "self.index += 1\n        return x")
+
+
+@pytest.mark.parametrize(
+    ("fields", "rule"),
+    [
+        ({"holder": "closure", "source": "label"}, "closure_capture_changes"),
+        ({"holder": "global", "source": "STEP"}, "global_python_state"),
+        ({"value_type": "str"}, "string_argument_variants"),
+        ({"value_type": "float"}, "float_hyperparameter_python"),
+        ({"value_type": "bool"}, "flag_argument_variants"),
+        ({"value_type": None, "changes": [(None, "Tensor")]}, "optional_argument"),
+        ({"holder": "container_item"}, "number_in_container"),
+        ({"holder": "object_attribute"}, "object_int_attribute"),
+        (
+            {"holder": "module_attribute", "source": "self.rate", "value_type": "float"},
+            "module_float_attribute",
+        ),
+        ({"holder": "module_attribute", "source": "self.on", "value_type": "bool"}, "module_flag_attribute"),
+        ({"source": "self.param_groups[0]['lr']", "value_type": "float"}, "optimizer_lr_float"),
+        ({"kind": "container_length", "source": "len(history)"}, "container_growth"),
+        ({"kind": "dict_keys", "source": "keys of d"}, "dict_keys_change"),
+        ({"kind": "size", "source": "x dim 0"}, "size_drift"),
+        ({"kind": "size", "source": "x dim 0", "benign": True}, "last_partial_batch"),
+        (
+            {"kind": "size", "source": "self.weight dim 0", "holder": "module_attribute"},
+            "per_layer_parameter_shapes",
+        ),
+        ({"kind": "size_one", "source": "x dim 0"}, "size_zero_or_one"),
+        ({"kind": "stride", "source": "x stride dim 1"}, "memory_format_change"),
+        ({"kind": "rank", "source": "x"}, "rank_change"),
+        ({"kind": "dtype", "source": "x"}, "dtype_change"),
+        ({"kind": "dtype", "source": "default dtype", "holder": None}, "global_state_change"),
+        ({"kind": "device", "source": "x"}, "device_change"),
+        ({"kind": "requires_grad", "source": "x"}, "requires_grad_change"),
+        ({"kind": "grad_mode", "source": "grad mode", "holder": None}, "grad_mode_toggle"),
+        ({"kind": "autocast", "source": "autocast(cuda) enabled", "holder": None}, "autocast_toggle"),
+        ({"kind": "training_mode", "source": "m.training"}, "train_eval_toggle"),
+        ({"kind": "backend", "source": "backend of torch.compile"}, "backend_or_options_change"),
+        ({"kind": "code", "source": "f"}, "function_identity_changes"),
+        ({"kind": "identity", "source": "x and y"}, "aliased_arguments"),
+        ({"kind": "identity", "source": "m", "changes": [("Linear", "Linear")]}, "object_identity_changes"),
+        ({"kind": "type", "source": "x"}, "type_change"),
+        ({"kind": "symbolic_guard", "source": "x dim 0"}, "branch_on_size"),
+        ({"kind": "duck_shape", "source": "x dim 0 = y dim 0"}, "equal_sizes_assumed"),
+        ({"kind": "constraint", "source": "x dynamic marks"}, "mark_dynamic_differs"),
+        ({"kind": "alignment", "source": "x"}, "storage_offset_change"),
+        ({"kind": "dispatch_keys", "source": "x"}, "dispatch_mode_change"),
+        (
+            {"kind": "dispatch_keys", "source": "x", "meaning": "inside torch.inference_mode()"},
+            "grad_mode_toggle",
+        ),
+        ({"kind": "other", "source": "x.strange"}, "unexplained_recompile"),
+    ],
+)
+def test_each_kind_has_its_rule(report: MakeReport, fields: dict[str, Any], rule: str) -> None:
+    assert [f.rule for f in advise(report(recompiles=[recompile(**fields)]))] == [rule]
+
+
+def test_a_number_that_only_init_sets_is_per_layer_and_one_that_forward_bumps_is_a_counter(
+    report: MakeReport,
+) -> None:
+    row = recompile(source="self.index", holder="module_attribute", line=9)
+    rows = report(recompiles=[row])
+    assert advise(rows, {"train.py": LAYERS})[0].rule == "per_layer_attribute"
+    assert advise(rows, {"train.py": COUNTS})[0].rule == "module_int_attribute"
+    set_outside = LAYERS + "\nfor layer in layers:\n    layer.index = 3\n"
+    assert advise(rows, {"train.py": set_outside})[0].rule == "module_int_attribute"
+    assert advise(rows)[0].rule == "module_int_attribute"
+
+
+def test_behind_a_break_self_is_still_a_module(report: MakeReport) -> None:
+    row = recompile(source="self.index", holder="object_attribute", line=9)
+    assert advise(report(recompiles=[row]), {"train.py": COUNTS})[0].rule == "module_int_attribute"
+
+
+def test_a_branch_on_a_changing_number_is_the_numbers_cause(report: MakeReport) -> None:
+    rows = [
+        recompile("symbolic_guard", "cfg.lr", holder="object_attribute", compile_ids=["0/2"]),
+        recompile(source="cfg.lr", holder="object_attribute", value_type="float"),
+    ]
+    (found,) = advise(report(recompiles=rows))
+    assert (found.rule, found.cost["recompiles"].value) == ("float_hyperparameter_python", 2)
+
+
+def test_two_causes_in_one_compile_share_its_seconds(report: MakeReport) -> None:
+    """Time is counted once, and each says that the other has to go too."""
+    also = [GuardChange("mode", "a", "b")]
+    ids = ["0/1", "0/2"]
+    long = recompile("container_length", "len(history)", compile_ids=ids, count=2, wasted_compile_s=4.0)
+    rows = [
+        replace(long, also_failed=also),
+        recompile("container_length", "len(stats)", compile_ids=["0/2"], wasted_compile_s=2.0),
+    ]
+    (found,) = advise(report(recompiles=rows))
+    assert (found.cost["compile_s"].value, found.cost["recompiles"].value) == (4.0, 2)
+    assert any("fixing one alone" in note for note in found.evidence.notes)
+
+
+def test_the_limit_belongs_to_the_cause_that_changed_most(report: MakeReport) -> None:
+    counter = recompile(source="n", count=7, blocked_by_limit=1, compile_ids=[f"0/{n}" for n in range(1, 9)])
+    mode = recompile(source="mode", value_type="str", compile_ids=["0/4", "0/8"], blocked_by_limit=1)
+    limit = limit_hit(last_cause=GuardChange("mode", "a", "b"))
+    first, second = advise(report(recompiles=[mode, counter], limit_hits=[limit], settled=False))
+    assert (first.evidence.changes[0].split()[0], first.severity, second.severity) == (
+        "n",
+        "critical",
+        "high",
+    )
+    assert any("torch's own warning blames mode" in note for note in first.evidence.notes)
+    assert first.saving is not None
+    assert first.saving.per_1000_steps_s is None
+
+
+def test_the_limit_under_fullgraph_is_an_error_of_the_same_cause(report: MakeReport) -> None:
+    row = recompile(value_type="str", source="mode", blocked_by_limit=1, count=7)
+    raised = failure(exception="FailOnRecompileLimitHit", message="recompile_limit reached")
+    (found,) = advise(report(recompiles=[row], failures=[raised]))
+    assert (found.rule, found.severity) == ("string_argument_variants", "critical")
+
+
+def test_a_limit_without_a_cause_is_still_told(report: MakeReport) -> None:
+    (found,) = advise(report(limit_hits=[limit_hit()]))
+    assert (found.rule, found.severity, found.executions) == ("recompile_limit_hit", "critical", 40)
+
+
+@pytest.mark.parametrize("kind", ["size", "value", "training_mode", "grad_mode", "autocast"])
+def test_one_recompile_that_settles_by_itself_is_a_note(report: MakeReport, kind: str) -> None:
+    assert (
+        advise(report(recompiles=[recompile(kind, "x dim 0" if kind == "size" else "n")]))[0].severity
+        == "note"
+    )
+
+
+def test_time_makes_a_rare_recompile_matter(report: MakeReport) -> None:
+    """Two recompiles of 150 s are no detail, though two is a small number."""
+    rows = [recompile("dtype", "x", count=2, compile_ids=["0/1", "0/2"], wasted_compile_s=300.0)]
+    assert advise(report(recompiles=rows, wall_s=1000.0))[0].severity == "high"
+    assert advise(report(recompiles=rows, wall_s=100_000.0))[0].severity == "low"
+
+
+def test_validation_switches_train_mode_and_grad_mode_at_once_and_is_one_finding(report: MakeReport) -> None:
+    rows = [recompile("training_mode", "m.training"), recompile("grad_mode", "grad mode", holder=None)]
+    (found,) = advise(report(recompiles=rows))
+    assert (found.rule, found.severity) == ("train_eval_toggle", "note")
+
+
+def test_doubling_sizes_are_a_ladder_and_others_are_variants(report: MakeReport) -> None:
+    def rule(sizes: list[int]) -> str:
+        ids = [f"0/{n}" for n in range(1, len(sizes))]
+        pairs = list(pairwise(sizes))
+        row = recompile("size", "x dim 0", changes=pairs, count=len(pairs), compile_ids=ids)
+        return advise(report(recompiles=[row]))[0].rule
+
+    assert rule([32, 64, 128, 256]) == "bucket_ladder_poor_fit"
+    assert rule([24, 40, 72, 136, 200]) == "intended_size_variants"
+    assert rule([24, 40]) == "size_drift"
+
+
+def test_threads_are_told_by_the_thread_of_the_first_compile(report: MakeReport) -> None:
+    rows = report(
+        recompiles=[recompile("grad_mode", "grad mode", holder=None, thread="7", compile_ids=["0/1"])]
+    )
+    process = rows.recompiles[0].process
+    assert advise(rows, threads={(process, "0/0"): 3})[0].rule == "thread_mixed_modes"
+    assert advise(rows, threads={(process, "0/0"): 7})[0].rule == "grad_mode_toggle"
+
+
+def test_ranks_that_compile_different_numbers_of_times(report: MakeReport) -> None:
+    processes = [ProcessInfo(f"p{n}", n, n, 2, "2.13", "3.11", "CPU") for n in (0, 1)]
+    frames = [
+        frame(process="p0", called_from="train.py:20 main", recompiles=0),
+        frame(process="p1", called_from="train.py:20 main", recompiles=2),
+    ]
+    row = recompile("size", "x dim 0", process="p1", count=2, compile_ids=["0/1", "0/2"])
+    found = advise(report(processes=processes, frames=frames, recompiles=[row]))[0]
+    assert (found.rule, found.severity) == ("rank_divergent_shapes", "high")
+    assert "rank 1 recompiled 2 times, others 0" in found.evidence.notes
