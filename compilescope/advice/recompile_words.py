@@ -156,7 +156,7 @@ WORDS = {
     "size_drift": RecompileWords(
         "mark_dynamic_or_pad",
         "{source} takes other sizes",
-        "torch._dynamo.mark_dynamic on that dim before the first call, or pad to a few sizes",
+        "mark that dim with torch._dynamo.mark_dynamic before the first call, or pad to a few sizes",
         "time is the aim: padding computes rows that are thrown away, and a dynamic graph may be slower",
     ),
     "bucket_ladder_poor_fit": RecompileWords(
@@ -241,7 +241,7 @@ WORDS = {
     "equal_sizes_assumed": RecompileWords(
         "mark_dynamic_or_pad",
         "two sizes were equal at first, so torch took them for one: {source}",
-        "torch._dynamo.mark_dynamic both dims before the first call, and make that call with different sizes",
+        "mark both dims with torch._dynamo.mark_dynamic before the first call, and make that with two sizes",
     ),
     "mark_dynamic_differs": RecompileWords(
         "mark_before_first_call",

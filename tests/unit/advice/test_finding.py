@@ -91,7 +91,7 @@ def test_braces_in_a_source_are_text_not_fields(report: MakeReport) -> None:
 
 
 def test_every_rule_has_a_page_that_is_listed_and_every_page_a_rule() -> None:
-    pages = {page.stem for page in PAGES.glob("*.md")} - {"index"}
+    pages = {page.stem for page in PAGES.glob("*.md")} - {"index", "gate"}
     assert pages == set(catalog())
     index = (PAGES / "index.md").read_text(encoding="utf-8")
     for rule in pages:
