@@ -227,11 +227,13 @@ _INTERRUPTED = """
 import torch
 from compilescope.capture._eager_calls import EagerCalls
 
-missed = EagerCalls._missed
+missed, pressed = EagerCalls._missed, []
 
-def interrupted(*_):
-    EagerCalls._missed = missed
-    raise KeyboardInterrupt
+def interrupted(self, caller):
+    missed(self, caller)
+    if not pressed:
+        pressed.append(True)
+        raise KeyboardInterrupt
 
 EagerCalls._missed = interrupted
 run = torch.compile(lambda x, n: x + n, backend="eager", dynamic=False)
