@@ -31,8 +31,9 @@ def mixed_threads(facts: Facts, rows: Rows) -> Iterator[Finding]:
     for group in _by_function(facts, rows):
         own = [n for n in group if n.row.kind in _THREAD_KINDS and _from_other_thread(facts, n.row)]
         if own:
-            names = len({n.row.thread for n in own})
-            note = f"they happened in {names} thread(s), the first compile in another"
+            names = sorted({n.row.thread for n in own if n.row.thread})
+            where = f"in thread {', '.join(names)}" if names else "in other threads"
+            note = f"they happened {where}, not in that of the first compile"
             yield finding_of(facts, rows, "thread_mixed_modes", own, notes=[note])
 
 
@@ -78,8 +79,8 @@ def _in_order(group: Group) -> Group:
 
 
 def _from_other_thread(facts: Facts, row: Recompile) -> bool:
-    if row.thread is None or not row.compile_ids:
+    if not row.compile_ids:
         return False
-    first = row.compile_ids[0].rsplit("/", 1)[0] + "/0"
-    thread = facts.threads.get((row.process, first))
-    return thread is not None and str(thread) != row.thread
+    own = facts.threads.get((row.process, row.compile_ids[0]))
+    first = facts.threads.get((row.process, row.compile_ids[0].rsplit("/", 1)[0] + "/0"))
+    return own is not None and first is not None and own != first

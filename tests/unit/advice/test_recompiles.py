@@ -184,11 +184,13 @@ def test_doubling_sizes_are_a_ladder_and_others_are_variants(report: MakeReport)
 
 def test_threads_are_told_by_the_thread_of_the_first_compile(report: MakeReport) -> None:
     rows = report(
-        recompiles=[recompile("grad_mode", "grad mode", holder=None, thread="7", compile_ids=["0/1"])]
+        recompiles=[recompile("grad_mode", "grad mode", holder=None, thread="scorer", compile_ids=["0/1"])]
     )
     process = rows.recompiles[0].process
-    assert advise(rows, threads={(process, "0/0"): 3})[0].rule == "thread_mixed_modes"
-    assert advise(rows, threads={(process, "0/0"): 7})[0].rule == "grad_mode_toggle"
+    (found,) = advise(rows, threads={(process, "0/0"): 3, (process, "0/1"): 7})
+    assert found.rule == "thread_mixed_modes"
+    assert "they happened in thread scorer, not in that of the first compile" in found.evidence.notes
+    assert advise(rows, threads={(process, "0/0"): 7, (process, "0/1"): 7})[0].rule == "grad_mode_toggle"
 
 
 def test_ranks_that_compile_different_numbers_of_times(report: MakeReport) -> None:
