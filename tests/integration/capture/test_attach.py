@@ -213,7 +213,7 @@ def test_a_callable_object_is_asked_no_more_than_without_capture(recording: Any)
 
 
 def test_disabling_without_recursion_still_works(recording: Any) -> None:
-    @torch.compiler.disable(recursive=False)
+    @torch.compiler.disable(recursive=False)  # type: ignore[untyped-decorator]
     def outer(x: torch.Tensor) -> torch.Tensor:
         return _compiled()(x) + helper(x)
 

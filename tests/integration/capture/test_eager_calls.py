@@ -103,7 +103,7 @@ def _counting_hook(name: str) -> Any:
     return scope[name]
 
 
-class _Broken(nn.Module):
+class _Broken(nn.Module):  # type: ignore[misc]
     """Its submodule is called after a graph break, so each hook is a frame of its own."""
 
     def __init__(self, hooks: list[str]) -> None:
@@ -113,7 +113,7 @@ class _Broken(nn.Module):
             setattr(self.linear, name, 0)
             self.linear.register_forward_hook(_counting_hook(name))
 
-    @torch.compiler.disable(recursive=False)
+    @torch.compiler.disable(recursive=False)  # type: ignore[untyped-decorator]
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.linear(x)
 
@@ -121,7 +121,7 @@ class _Broken(nn.Module):
 def test_two_hooks_refused_at_the_same_call_site(recording: Any) -> None:
     model = _Broken(["first_hook", "second_hook"])
 
-    @torch.compiler.disable(recursive=False)
+    @torch.compiler.disable(recursive=False)  # type: ignore[untyped-decorator]
     def call(hook: Any, out: torch.Tensor) -> torch.Tensor:
         return hook(model.linear, (), out)
 

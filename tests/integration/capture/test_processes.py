@@ -231,10 +231,10 @@ while True:
     said = [tuple(map(int, line.split())) for line in lines]
     (process,) = open_recording(scripts.folder / "recording").processes
     last = [r for r in process.records() if r.k == "runs"][-1]
-    assert killed_ns - last.t < 2.5e9
+    assert killed_ns - last.t < 2.5e9  # type: ignore[operator]
     ((_, counted, _),) = last.x["g"]
-    earlier = [n for at_ns, n in said if at_ns <= last.t]
-    later = [n for at_ns, n in said if at_ns > last.t]
+    earlier = [n for at_ns, n in said if at_ns <= last.t]  # type: ignore[operator]
+    later = [n for at_ns, n in said if at_ns > last.t]  # type: ignore[operator]
     assert counted >= max(earlier)
     assert not later or counted <= later[0] + 1
 

@@ -52,7 +52,7 @@ class _Everything:
     __len__ = _trap("__len__", 1)
     __iter__ = _trap("__iter__", iter(()))
     __eq__ = _trap("__eq__", True)
-    __hash__ = _trap("__hash__", 1)  # type: ignore[assignment]
+    __hash__ = _trap("__hash__", 1)
     __bool__ = _trap("__bool__", True)
     __repr__ = _trap("__repr__", "")
     __str__ = _trap("__str__", "")
@@ -62,11 +62,11 @@ class _Everything:
 
 
 class _LyingClass:
-    __class__ = property(_trap("__class__", dict))  # type: ignore[assignment]
+    __class__ = property(_trap("__class__", dict))
 
 
 class _DictProperty:
-    __dict__ = property(_trap("__dict__", {"x": 1}))  # type: ignore[assignment]
+    __dict__ = property(_trap("__dict__", {"x": 1}))
 
 
 class _LazyModule(types.ModuleType):
@@ -81,9 +81,9 @@ class _Meta(type):
     __instancecheck__ = _trap("metaclass __instancecheck__", True)
     __subclasscheck__ = _trap("metaclass __subclasscheck__", True)
     __mro__ = property(_trap("metaclass __mro__", (object,)))
-    __dict__ = property(_trap("metaclass __dict__", {}))  # type: ignore[assignment]
-    __module__ = property(_trap("metaclass __module__", "m"))  # type: ignore[assignment]
-    __name__ = property(_trap("metaclass __name__", "n"))  # type: ignore[assignment]
+    __dict__ = property(_trap("metaclass __dict__", {}))  # type: ignore[misc]
+    __module__ = property(_trap("metaclass __module__", "m"))
+    __name__ = property(_trap("metaclass __name__", "n"))
 
     def __getattr__(cls, name: str) -> Any:
         _TRIPPED.append(f"metaclass __getattr__ {name}")
@@ -168,11 +168,11 @@ class _Descriptors:
         self.__dict__["shadowed"] = 2
 
 
-class _OverridingTensor(torch.Tensor):
-    dtype = property(_trap("dtype", torch.int8))  # type: ignore[assignment]
-    device = property(_trap("device", torch.device("meta")))  # type: ignore[assignment]
-    layout = property(_trap("layout", torch.strided))  # type: ignore[assignment]
-    requires_grad = property(_trap("requires_grad", True))  # type: ignore[assignment]
+class _OverridingTensor(torch.Tensor):  # type: ignore[misc]
+    dtype = property(_trap("dtype", torch.int8))
+    device = property(_trap("device", torch.device("meta")))
+    layout = property(_trap("layout", torch.strided))
+    requires_grad = property(_trap("requires_grad", True))
     size = _trap("size", (1,))
     stride = _trap("stride", (1,))
 
@@ -182,9 +182,9 @@ class _OverridingTensor(torch.Tensor):
         return NotImplemented
 
 
-class _DispatchingTensor(torch.Tensor):
+class _DispatchingTensor(torch.Tensor):  # type: ignore[misc]
     @staticmethod
-    def __new__(cls, inner: torch.Tensor) -> Any:  # type: ignore[misc]
+    def __new__(cls, inner: torch.Tensor) -> Any:
         return torch.Tensor._make_wrapper_subclass(
             cls, inner.shape, dtype=inner.dtype, dispatch_sizes_strides_policy="sizes"
         )

@@ -140,9 +140,9 @@ def test_failures_are_capped_and_the_rest_counted() -> None:
 def test_guards_that_run_user_code_are_not_asked_again() -> None:
     asked: list[int] = []
 
-    class Wrapped(torch.Tensor):
+    class Wrapped(torch.Tensor):  # type: ignore[misc]
         @staticmethod
-        def __new__(cls, inner: torch.Tensor) -> Any:  # type: ignore[misc]
+        def __new__(cls, inner: torch.Tensor) -> Any:
             return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
 
         def __init__(self, inner: torch.Tensor) -> None:

@@ -41,7 +41,7 @@ def conv_net() -> Result:
 
 
 def dynamic_shapes() -> Result:
-    @torch.compile(backend=BACKEND)
+    @torch.compile(backend=BACKEND)  # type: ignore[untyped-decorator]
     def normalize(x: torch.Tensor, scale: float) -> torch.Tensor:
         return (x - x.mean(0)) * scale / x.shape[0]
 
@@ -60,7 +60,7 @@ def graph_breaks() -> Result:
         torch._dynamo.graph_break()
         return y + 1
 
-    @torch.compile(backend=BACKEND)
+    @torch.compile(backend=BACKEND)  # type: ignore[untyped-decorator]
     def run(x: torch.Tensor) -> torch.Tensor:
         y = x.sin()
         if y.sum() > 0:
@@ -76,7 +76,7 @@ def graph_breaks() -> Result:
 
 
 def recompile_limit() -> Result:
-    class Counts(nn.Module):
+    class Counts(nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.step = 0
@@ -85,7 +85,7 @@ def recompile_limit() -> Result:
             self.step += 1
             return x * scale + self.step
 
-    @torch.compile(backend="eager", dynamic=False)
+    @torch.compile(backend="eager", dynamic=False)  # type: ignore[untyped-decorator]
     def scaled(x: torch.Tensor, scale: int) -> torch.Tensor:
         return x * scale
 
@@ -94,7 +94,7 @@ def recompile_limit() -> Result:
         return [f(torch.ones(2), n) for n in range(8) for f in (scaled, counts)]
 
 
-class _Clamped(torch.autograd.Function):
+class _Clamped(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
         ctx.save_for_backward(x)
@@ -112,7 +112,7 @@ def autograd_function_and_hooks() -> Result:
     model[0].register_forward_hook(lambda _m, _i, out: out * 2)
     model[1].register_forward_pre_hook(lambda _m, args: (args[0] + 1,))
 
-    @torch.compile(backend=BACKEND)
+    @torch.compile(backend=BACKEND)  # type: ignore[untyped-decorator]
     def run(x: torch.Tensor) -> torch.Tensor:
         return _Clamped.apply(model(x)).sum()
 
@@ -130,7 +130,7 @@ def compiled_optimizer_and_autograd() -> Result:
     step = torch.compile(optimizer.step, backend="eager")
 
     def loss() -> torch.Tensor:
-        return sum((w @ w.T).sin().sum() for w in weights)  # type: ignore[return-value]
+        return sum((w @ w.T).sin().sum() for w in weights)
 
     compiled_loss = torch.compile(loss, backend=BACKEND)
     for _ in range(3):
@@ -147,7 +147,7 @@ def dropout_in_threads() -> Result:
     compiled = torch.compile(model, backend=BACKEND)
     out = [compiled(torch.ones(3, 4)) for _ in range(3)]
 
-    @torch.compile(backend=BACKEND)
+    @torch.compile(backend=BACKEND)  # type: ignore[untyped-decorator]
     def noisy(x: torch.Tensor) -> torch.Tensor:
         return x + torch.rand_like(x)
 
