@@ -159,9 +159,8 @@ class Explorer(App[None]):
 
     def show_row(self, name: str, key: Hashable) -> None:
         """Goes to a row of another screen."""
-        screen = cast("TableScreen", self.get_screen(name))
+        cast("TableScreen", self.get_screen(name)).select(key)
         self.action_show(name)
-        self.call_after_refresh(screen.select, key)
 
     def action_reload(self) -> None:
         self._follower.read_again()

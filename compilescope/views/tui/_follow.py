@@ -51,7 +51,10 @@ class Follower(threading.Thread):
     def run(self) -> None:
         while not self._stopped.is_set():
             began_s = time.monotonic()
-            self._look()
+            try:
+                self._look()
+            except RuntimeError:  # the event loop is closed: the user has quit while we were reading
+                return
             spent_s = time.monotonic() - began_s
             timeout_s = max(EVERY_S, spent_s * (_SHARE - 1)) if self._follow else None
             self._wake.wait(timeout_s)
@@ -67,19 +70,22 @@ class Follower(threading.Thread):
         self._wake.set()
 
     def _look(self) -> None:
+        name = self._source.name
         try:
             # The stamp first: what is written during the read is seen as a change by the next look.
             stamp = self._source.stamp()
             if stamp == self._seen:
                 return
-            self._post(ReportRead(self._source.load()))
-            self._seen, self._told = stamp, ""
+            opened = self._source.load()
         except CompileScopeError as problem:
             self._fail(problem.message, problem)
         except OSError as problem:
-            self._fail(f"{self._source.name} cannot be read: {problem.strerror or problem}", problem)
+            self._fail(f"{name} cannot be read: {problem.strerror or problem}", problem)
         except Exception as problem:  # a view may not die of a recording that is half written
-            self._fail(f"{self._source.name} cannot be read: {type(problem).__name__}: {problem}", problem)
+            self._fail(f"{name} cannot be read: {type(problem).__name__}: {problem}", problem)
+        else:
+            self._seen, self._told = stamp, ""
+            self._post(ReportRead(opened))
 
     def _fail(self, text: str, problem: Exception) -> None:
         self._seen = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from compilescope.views.tui._source import CodeSource
 
 _LOW, _FEW, _MANY = 16, 1, 3  # in a pane of under 16 lines one line around the user's is shown, else three
-_CONTEXT_DELAY_S = 0.05  # a cursor that is moving reads no file
+_CONTEXT_DELAY_S = 0.1  # a cursor that is moving reads no file
 
 
 class Detail(VerticalScroll, can_focus=True):
@@ -79,7 +79,7 @@ class TableScreen(PageScreen):
         self.table = page.table
         self.rows = Rows(self.table)
         self._card: Card | None = None
-        self._row: Any = None
+        self._key: Hashable = None
         self._timer: Timer | None = None
 
     def body(self) -> ComposeResult:
@@ -102,11 +102,12 @@ class TableScreen(PageScreen):
         self.grid.fresh = ()
         self.grid.refresh()
 
-    def select(self, key: Any) -> None:
-        """Puts the cursor on the row with ``key``, if there is one."""
-        index = self.rows.index_of(key)
-        if index is not None:
-            self.grid.move_to(index)
+    def select(self, key: Hashable) -> None:
+        """Puts the cursor on the row with ``key``, at once or when this screen comes up."""
+        self._key = key
+        self.rows.keep("")
+        if self.is_mounted:
+            self._restore()
 
     def subject(self) -> Card | None:
         row = self.grid.current
@@ -135,7 +136,7 @@ class TableScreen(PageScreen):
 
     def _restore(self) -> None:
         """The cursor back on the row it was on last, also after a filter that left none."""
-        index = None if self._row is None else self.rows.index_of(self.table.key(self._row))
+        index = None if self._key is None else self.rows.index_of(self._key)
         if index is not None:
             self.grid.cursor = index
         self.grid.redraw()
@@ -182,7 +183,7 @@ class TableScreen(PageScreen):
     def _moved(self) -> None:
         self.update_status()
         if self.grid.current is not None:
-            self._row = self.grid.current
+            self._key = self.table.key(self.grid.current)
         card = self.subject()
         if card == self._card:
             return

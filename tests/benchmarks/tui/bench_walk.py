@@ -2,7 +2,7 @@
 
 python tests/benchmarks/tui/bench_walk.py    prints the figures; exit status 1 when one is over its limit
 
-Keys are judged without the time that the explorer waited for a core: another program's load is not its own.
+On a machine with more to do than cores the keys are judged by the time that the explorer itself ran.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import termios
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from compilescope.analysis import report as r
 
@@ -30,7 +31,7 @@ FIRST_PAINT_S = 1.5
 KEY_P95_S = 0.1
 COMPILE_IDS = 10_000
 QUIET_S = (
-    0.045  # after this long without output a key counts as answered; the pane's source comes 50 ms later
+    0.045  # after this long without output a key counts as answered; the pane's source comes 100 ms later
 )
 KEYS = {
     "enter": b"\r", "escape": b"\x1b", "backspace": b"\x7f", "tab": b"\t", "pagedown": b"\x1b[6~",
@@ -113,6 +114,12 @@ def show() -> None:
     explore(source)  # type: ignore[arg-type]
 
 
+class Answer(NamedTuple):
+    seen_s: float  # as a person saw it
+    own_s: float  # without waiting for a core
+    ran_s: float
+
+
 class Terminal:
     """A real pseudo-terminal of 120x40 with the explorer in it."""
 
@@ -134,20 +141,25 @@ class Terminal:
             output += os.read(self.fd, 1 << 16)
         return output
 
-    def press(self, keys: bytes) -> tuple[float, float] | None:
-        """Seconds until the last output of the answer, with and without waiting for a core; None if none."""
-        sent_s, waited_s = time.monotonic(), self._waited_s()
+    def press(self, keys: bytes) -> Answer | None:
+        """What it took until the last output of the answer; None if there is none."""
+        sent_s, (ran_s, waited_s) = time.monotonic(), self._scheduled_s()
         os.write(self.fd, keys)
         answer, quiet_s = None, 0.4
         while select.select([self.fd], [], [], quiet_s)[0]:
             os.read(self.fd, 1 << 16)
             spent_s, quiet_s = time.monotonic() - sent_s, QUIET_S
-            answer = (spent_s, max(spent_s - (self._waited_s() - waited_s), 0.0))
+            now_ran_s, now_waited_s = self._scheduled_s()
+            answer = Answer(spent_s, max(spent_s - (now_waited_s - waited_s), 0.0), now_ran_s - ran_s)
         return answer
 
-    def _waited_s(self) -> float:
-        """How long the explorer's main thread was ready to run, and did not (Linux)."""
-        return int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[1]) / 1e9
+    def _scheduled_s(self) -> tuple[float, float]:
+        """How long the explorer's threads ran, and how long they were ready to and did not (Linux).
+
+        Summed: a key passes the reading, the drawing and the writing thread one after the other.
+        """
+        stats = [path.read_text().split() for path in Path(f"/proc/{self.pid}/task").glob("*/schedstat")]
+        return sum(int(ran) for ran, _, _ in stats) / 1e9, sum(int(waited) for _, waited, _ in stats) / 1e9
 
     def close(self) -> None:
         os.kill(self.pid, signal.SIGKILL)
@@ -165,8 +177,8 @@ def first_paint_s() -> float:
     return painted_s - float(built[1])
 
 
-def walk() -> list[tuple[float, float, str]]:
-    """(seconds without waiting, seconds, which key) of every key that was answered, the slowest first."""
+def walk() -> list[tuple[Answer, str]]:
+    """Every key that was answered, the slowest first."""
     terminal = Terminal()
     terminal.read_until(b"Compiling took")
     time.sleep(1)
@@ -174,9 +186,9 @@ def walk() -> list[tuple[float, float, str]]:
     for number, key in enumerate(WALK.split()):
         answer = terminal.press(KEYS.get(key, key.encode()))
         if answer is not None:
-            taken.append((answer[1], answer[0], f"{number}:{key}"))
+            taken.append((answer, f"{number}:{key}"))
     terminal.close()
-    return sorted(taken, reverse=True)
+    return sorted(taken, key=lambda one: -one[0].own_s)
 
 
 def main() -> int:
@@ -185,13 +197,18 @@ def main() -> int:
     print(f"{COMPILE_IDS:,} compile ids, 120x40, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(f"facts on screen after process start: {paint_s:.2f} s (limit {FIRST_PAINT_S} s)")
     print(f"{len(taken)} keys answered: median, p95 (limit {1e3 * KEY_P95_S:.0f} ms), slowest")
-    p95_s = 0.0
-    for label, column in (("as a person saw it", 1), ("without waiting for a core", 0)):
-        times_s = [one[column] for one in taken]
-        p95_s = statistics.quantiles(times_s, n=20)[-1]
-        figures = (statistics.median(times_s), p95_s, max(times_s))
-        print(f"  {label:<28}", "  ".join(f"{1e3 * figure_s:4.0f} ms" for figure_s in figures))
-    print("slowest:", ", ".join(f"{key} {1e3 * own_s:.0f} ms" for own_s, _, key in taken[:12]))
+    for name, label in (
+        ("seen_s", "as a person saw it"),
+        ("own_s", "without waiting for a core"),
+        ("ran_s", "running"),
+    ):
+        times_s = [getattr(answer, name) for answer, _ in taken]
+        figures_s = (statistics.median(times_s), statistics.quantiles(times_s, n=20)[-1], max(times_s))
+        print(f"  {label:<28}", "  ".join(f"{1e3 * figure_s:4.0f} ms" for figure_s in figures_s))
+    print("slowest:", ", ".join(f"{key} {1e3 * answer.own_s:.0f} ms" for answer, key in taken[:12]))
+    # A machine with more to do than cores says nothing about what a person waits for: there, judge the work.
+    judged = "ran_s" if os.getloadavg()[0] > (os.cpu_count() or 1) else "seen_s"
+    p95_s = statistics.quantiles([getattr(answer, judged) for answer, _ in taken], n=20)[-1]
     return int(paint_s > FIRST_PAINT_S or p95_s > KEY_P95_S)
 
 

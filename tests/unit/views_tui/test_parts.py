@@ -189,3 +189,16 @@ def test_importing_the_view_imports_neither_torch_nor_a_recording_nor_pandas() -
     code = f"import sys; from compilescope.views.tui import Explorer; print(set({others}) & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_quitting_while_a_recording_is_read_ends_the_follower_quietly() -> None:
+    source = Source()
+    source.answer = object()
+
+    def post(_message: object) -> None:
+        raise RuntimeError("Event loop is closed")
+
+    follower = Follower(source, post, follow=True)  # type: ignore[arg-type]
+    follower.start()
+    follower.join(10)
+    assert not follower.is_alive()
