@@ -74,7 +74,7 @@ def _as_count(problem: Problem) -> int | None:
             continue
         if costs.dynamic and static != dynamic:
             return None
-        most = min(most, int(budget / static * (1 + 1e-12)))
+        most = int(min(most, budget / static * (1 + 1e-12)))
     if most < 1:
         raise _over_budget(limits.compile_budget_s, limits.memory_budget_bytes)
     return most

@@ -65,7 +65,7 @@ def _affordable(costs: Costs, limits: Limits) -> int:
         (limits.memory_budget_bytes, float(costs.bytes(one)[0])),
     ):
         if budget is not None and each > 0:
-            most = min(most, int(budget / each * (1 + 1e-12)))
+            most = int(min(most, budget / each * (1 + 1e-12)))
     if most < 1:
         raise PlanError("not even one rung fits the budget", hint="raise the budget")
     return most

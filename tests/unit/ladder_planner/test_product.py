@@ -124,3 +124,10 @@ def test_a_pinned_product_is_one_the_backend_takes() -> None:
     assert product.names == NAMES
     assert [joint.label for joint in product.exact()] == ["batch=1, length=8", "batch=4, length=2"]
     assert product.ranges()
+
+
+def test_a_budget_of_next_to_nothing_per_rung_is_no_limit() -> None:
+    traffic = Traffic.of([[1, 1], [2, 5]], names=NAMES)
+    surface = Surface.measured([((1, 1), CostPoint.of(1, 5.0)), ((4, 6), CostPoint.of(24, 90.0))])
+    costs = Costs(surface, compile_s=Amount.of(5e-324))
+    assert plan_product(traffic, costs, Limits(compile_budget_s=40.0)).limits.max_rungs == 8
