@@ -68,7 +68,7 @@ class Attempts:
         """A variable of the frame that is none of its parameters is a free one."""
         if change.root is None or frame.resumed_at is not None:
             return change
-        parameters = self._index.scopes.parameters(frame.code)
+        parameters = self._index.parameters(frame)
         if change.holder == "argument" and not (parameters is None or change.root in parameters):
             return replace(change, holder="closure")
         is_packed = change.holder == "container_item" and change.source.count("[") == 1

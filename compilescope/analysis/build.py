@@ -53,7 +53,7 @@ def report_of(run: Run) -> Report:
     for index in indexes:
         absent += _ask(index, rows)
     info = recording_info(run)
-    absent += missing.of_run(run.processes, launched=bool(run.launch))
+    absent += missing.of_run(indexes, launched=bool(run.launch))
     sums = totals(indexes, rows["breaks"], rows["limits"], rows["failures"], rows["skips"])
     why = diagnoses(indexes, rows["skips"])
     return Report(

@@ -47,6 +47,8 @@ def _status(index: Index, frame: FrameGroup, graphs: int) -> str:
         return "recompile limit"
     if any(failed(index, c) for c in compiles):
         return "failed"
+    if all(c.earlier for c in compiles):
+        return "earlier"
     if not any(c.compiled for c in compiles):
         return "skipped" if any(c.id in index.breaks_of for c in compiles) else "failed"
     if any(c.id in index.breaks_of for c in compiles):

@@ -15,6 +15,7 @@ from compilescope.analysis.source_text import readable
 from compilescope.model import BreakEvent, Compile, CompileId, Graph, Location, Process
 
 _RESUME = re.compile(r"^torch_dynamo_resume_in_(?P<function>.+)_at_(?P<line>\d+)$")
+_WITH_CODE = frozenset(("compiled", "limit", "failed", "earlier"))
 FrameKey = tuple[object, ...]
 
 
@@ -63,14 +64,22 @@ class Index:
         return Scopes(self.process.sources)
 
     @cached_property
+    def _arguments(self) -> Mapping[int, frozenset[str]]:
+        found = {c.code_serial: c.arguments for c in self.process.conversions if c.code_serial is not None}
+        return {serial: names for serial, names in found.items() if names is not None}
+
+    def parameters(self, frame: FrameGroup) -> frozenset[str] | None:
+        """Names of a frame's parameters: as Python had them, else as its source says; None if unknown."""
+        told = self._arguments.get(frame.serial) if frame.serial is not None else None
+        return told if told is not None else self.scopes.parameters(frame.code)
+
+    @cached_property
     def serials(self) -> Mapping[tuple[int, int], int]:
         """(epoch, frame id) -> serial of the code object."""
         return {
             (c.compile.epoch, c.compile.frame): c.code_serial
             for c in self.process.conversions
-            if c.compile is not None
-            and c.code_serial is not None
-            and c.outcome in ("compiled", "limit", "failed")
+            if c.compile is not None and c.code_serial is not None and c.outcome in _WITH_CODE
         }
 
     def key_of(self, compile_id: CompileId) -> FrameKey:

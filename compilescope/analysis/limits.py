@@ -85,7 +85,7 @@ def eager_calls(index: Index, frame: FrameGroup) -> int | None:
 
 def compiled_calls(index: Index, frame: FrameGroup) -> int | None:
     """Calls that ran compiled code; None when a compile of the function has no counted graph."""
-    counts = [index.calls_of(c.id) for c in frame.compiles if c.compiled]
+    counts = [index.calls_of(c.id) for c in frame.compiles if c.compiled or c.earlier]
     known = [count for count in counts if count is not None]
     return sum(known) if counts and len(known) == len(counts) else None
 

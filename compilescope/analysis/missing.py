@@ -36,6 +36,9 @@ def of_process(process: Process) -> list[Missing]:
     if unattributed:
         reason = "several functions are over the limit and torch does not say which one a miss belongs to"
         found.append(Missing(f"function of {unattributed} eager calls", reason))
+    if process.late:
+        fact = "what was compiled, broke or hit a limit before capture began, and eager calls of the latter"
+        found.append(Missing(fact, "capture was attached after something was compiled"))
     if process.kind == "recording" and not process.complete and process.graphs:
         found.append(
             Missing("the last calls", "the process did not end by itself: counts are as of the last snapshot")
@@ -65,7 +68,11 @@ def _why(index: Index, old: object) -> str:
     return "the guard could not be checked again without running the program's code"
 
 
-def of_run(processes: Sequence[Process], *, launched: bool) -> list[Missing]:
-    if launched or not processes:
-        return []
-    return [Missing("exit_status", "the program was not started by `compilescope run`")]
+def of_run(indexes: Sequence[Index], *, launched: bool) -> list[Missing]:
+    found = []
+    uncounted = next((i for i in indexes if any(g.calls is None for g in i.process.graphs)), None)
+    if uncounted is not None:
+        found.append(Missing("compiled_calls", uncounted.why_uncounted()))
+    if indexes and not launched:
+        found.append(Missing("exit_status", "the program was not started by `compilescope run`"))
+    return found

@@ -246,9 +246,9 @@ class Frame:
     compile_s: float | None
     graph_breaks: int
     recompiles: int
-    status: (
-        str  # "compiled" | "graph break" | "recompiled" | "recompile limit" | "failed" | "skipped" | "empty"
-    )
+    # "compiled" | "graph break" | "recompiled" | "recompile limit" | "failed" | "skipped" | "empty", or
+    # "earlier": compiled before capture began
+    status: str
     process: str
     resumed_at: int | None = None
     called_from: str | None = None

@@ -56,12 +56,13 @@ def conversion(source: ProcessRecording, record: Record, compile_id: CompileId |
     return Conversion(
         code,
         f.number(m.get("code")),
-        str(m.get("outcome")),
+        str(m.get("outcome", "earlier")),
         source.text(m.get("reason")),
         f.text(m.get("exception")),
         f.seconds(m.get("wall_us"), 1e-6),
         f.call(m.get("call"), source.file),
         compile_id,
+        frozenset(str(name) for name in f.sequence(m["args"])) if "args" in m else None,
     )
 
 

@@ -26,7 +26,7 @@ class Graphs:
         key = len(self._handed_over) if serial is None else serial
         ends = f.mapping(m.get("break"))
         draft = GraphDraft(serial, compile_id, made_ns)
-        draft.inherited = bool(m.get("inherited"))
+        draft.inherited = bool(m.get("inherited") or m.get("late"))
         draft.backend, draft.ops = f.text(m.get("backend")), f.number(m.get("ops"))
         draft.ends_at = f.location(self._file(f.number(ends.get("file"))), ends.get("line"), ends.get("name"))
         draft.ends_at_break = bool(ends)

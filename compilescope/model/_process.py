@@ -71,6 +71,7 @@ class ProcessBuilder:
             "artifact": self._artifact,
             "guard_fail": self._guard_fail,
             "convert": self._convert,
+            "late": self._convert,
             "limit": self._limit,
             "runs": self._runs,
             "guards": self._guards,

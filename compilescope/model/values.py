@@ -65,6 +65,11 @@ class Compile:
     def compiled(self) -> bool:
         return bool(self.started and self.has_code)
 
+    @property
+    def earlier(self) -> bool:
+        """Made before capture began: only its place and its calls since are known."""
+        return not self.started and self.has_code is None
+
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
@@ -94,7 +99,7 @@ class Graph:
     size_names: tuple[str, ...]
     calls: int | None
     sizes: tuple[tuple[tuple[int, ...] | None, int], ...] | None  # None key: beyond the cap of kept sizes
-    inherited: bool = False  # compiled by the parent before a fork; the calls are this process's own
+    inherited: bool = False  # made before capture began, or by the parent of a fork; the calls are own
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +170,13 @@ class Conversion:
 
     code: Location
     code_serial: int | None
-    outcome: str  # compiled | skipped | limit | failed | suppressed
+    outcome: str  # compiled | skipped | limit | failed | suppressed | earlier
     reason: str | None
     exception: str | None
     wall_s: float | None
     call: tuple[Location, ...]
     compile: CompileId | None
+    arguments: frozenset[str] | None = None  # names of the parameters, None where capture did not say
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from model_values import FILE, compiled, conversion, graph, graph_break, index, place, process, refused
@@ -190,6 +191,15 @@ def test_a_variable_that_is_no_parameter_is_a_free_one() -> None:
     for source, holder in ((free, "closure"), (bound, "argument")):
         (row,) = _rows(process(compiled(0, F), again, sources={FILE: source}, **facts))
         assert row.holder == holder
+
+
+def test_parameters_python_knew_go_before_the_stored_source() -> None:
+    again = compiled(0, F, 1)
+    guard = Guard("EQUALS_MATCH", "L['k']", ("L['k'] == 2",), {"t": "int", "v": 3})
+    convert = replace(conversion(again, 5), arguments=frozenset({"x"}))
+    facts: dict[str, Any] = {"guard_failures": (_failure(again, "k == 2", guard),), "conversions": (convert,)}
+    (row,) = _rows(process(compiled(0, F), again, sources={FILE: "\n" * 9 + "def f(x, k): pass\n"}, **facts))
+    assert row.holder == "closure"
 
 
 def test_a_raw_log_takes_new_values_from_the_next_message() -> None:

@@ -46,6 +46,17 @@ def test_a_graph_whose_backend_failed_counts_as_a_graph_that_never_ran(recorder:
     assert [graph.calls for graph in recorder.process().graphs] == [0]
 
 
+def test_code_compiled_before_capture_has_a_place_and_calls_since(recorder: Recorder) -> None:
+    file = recorder.writer.file_id("/home/user/train.py")
+    recorder.add("late", {"name": "f", "file": file, "line": 2, "code": 0, "graphs": 1}, c=(0, 0, 0, 0))
+    recorder.add("graph", {"g": 0, "late": True}, c=(0, 0, 0, 0)).add("runs", g=[[0, 4, None]])
+    process = recorder.process()
+    (compiled,) = process.compiles.values()
+    assert compiled.earlier
+    assert compiled.code is not None
+    assert [(g.calls, g.inherited) for g in process.graphs] == [(4, True)]
+
+
 def test_a_traced_graph_that_was_handed_over_is_one_graph(recorder: Recorder) -> None:
     recorder.compiled(0).add("dynamo_output_graph", {"sizes": {}}, c=(0, 0, 0, 0))
     assert len(recorder.add("graph", GRAPH, c=(0, 0, 0, 0)).process().graphs) == 1
