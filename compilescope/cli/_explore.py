@@ -6,14 +6,18 @@ import os
 import stat
 import sys
 from collections.abc import Hashable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from compilescope.cli._output import write_new
 from compilescope.cli._recorded_code import RecordedCode
 from compilescope.cli._recordings import load_report
 from compilescope.cli._terminal import default_width, is_utf8, say, write
+from compilescope.cli.report import report_stem
 
 if TYPE_CHECKING:
+    from compilescope.analysis.report import Report
     from compilescope.views.tui import Opened
 
 _PACK = "payloads.pack"
@@ -61,6 +65,18 @@ class RecordingSource:
 
         recording = open_recording(self._path)
         return Opened(build_report(recording), RecordedCode(recording))
+
+    def export(self, report: Report) -> Path:
+        from compilescope.views import html
+
+        path = Path(f"compilescope-report-{report_stem(self._path)}.html")
+        page = html.render(report).encode("utf-8", "backslashreplace")
+        write_new(path, partial(_save, page), force=False)
+        return path
+
+
+def _save(page: bytes, file: Path) -> None:
+    file.write_bytes(page)
 
 
 def _files(path: Path) -> Iterator[tuple[str, int, int]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from compilescope.analysis.report import Report
+from compilescope.errors import OutputError
 from compilescope.views.tui import Document, Explorer, Opened
 
 CONTEXT_DELAY_S = 0.01  # the source around a line is read that long after the cursor stops
@@ -47,6 +48,7 @@ class FakeSource:
         self.report = report
         self.code = code or FakeCode()
         self.loads = 0
+        self.exported: Path | None = None
         self._lock = threading.Lock()
 
     def replace(self, report: Report | Exception) -> None:
@@ -63,6 +65,12 @@ class FakeSource:
             if isinstance(self.report, Exception):
                 raise self.report
             return Opened(self.report, self.code)
+
+    def export(self, report: Report) -> Path:
+        if self.exported is not None:
+            raise OutputError(f"{self.exported} exists")
+        self.exported = Path("report.html")
+        return self.exported
 
 
 class Driver:

@@ -252,6 +252,14 @@ def test_r_reads_the_recording_again() -> None:
     drive(source, steps)
 
 
+def test_e_writes_a_web_page_or_says_why_not() -> None:
+    async def steps(screen: Driver) -> None:
+        assert "wrote report.html" in await screen.press("e")
+        assert "no web page: report.html exists" in await screen.press("e")
+
+    drive(builders.rich(), steps)
+
+
 def test_no_bar_has_more_than_eight_keys() -> None:
     shown = [key for key in (*_keys.GRID, *_keys.PAGE, *_keys.TABLE, *_keys.EXPLORER) if key.bar]
     assert len(shown) <= 8

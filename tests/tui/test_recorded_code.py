@@ -11,6 +11,7 @@ import pytest
 
 from compilescope.cli._explore import RecordingSource
 from compilescope.cli._recorded_code import RecordedCode
+from compilescope.errors import OutputError
 from compilescope.recording import Writer, open_recording
 
 TEXT = "def f(x):\n    return x + 1\n"
@@ -90,6 +91,19 @@ def test_the_stamp_changes_when_the_recording_grows_and_when_it_is_gone(folder: 
     assert source.stamp() != before
     with pytest.raises(FileNotFoundError):
         RecordingSource(folder / "nothing").stamp()
+
+
+def test_the_web_page_is_written_beside_the_work_and_never_over_another(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = RecordingSource(folder)
+    report = source.load().report
+    path = source.export(report)
+    assert path == Path("compilescope-report-r.html")
+    assert path.read_text().startswith("<!")
+    with pytest.raises(OutputError, match="exists"):
+        source.export(report)
 
 
 @pytest.mark.parametrize("command", ["tui", "watch"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -13,7 +14,7 @@ from textual.app import App, SystemCommand
 from textual.screen import Screen
 
 from compilescope.views.tui._code_screen import CodeScreen
-from compilescope.views.tui._follow import Follower, ReadFailed, ReportRead, state
+from compilescope.views.tui._follow import Exported, Follower, ReadFailed, ReportRead, export, state
 from compilescope.views.tui._keys import EXPLORER, bindings
 from compilescope.views.tui._news import news, told
 from compilescope.views.tui._overview import OverviewScreen
@@ -51,6 +52,7 @@ class Explorer(App[None]):
         self.waiting = f"Reading {source.name} ..."
         self.problem: Exception | None = None
         self.fresh: Mapping[str, frozenset[Hashable]] = {}
+        self._source = source
         self._follow = follow
         self._clock = clock
         self._trouble = ""
@@ -162,6 +164,16 @@ class Explorer(App[None]):
         cast("TableScreen", self.get_screen(name)).select(key)
         self.action_show(name)
 
+    def action_export(self) -> None:
+        if self.report is not None:
+            write = partial(export, self._source, self.report, self.post_message)
+            self.run_worker(write, thread=True, exclusive=True, group="export")
+
+    @on(Exported)
+    def _exported(self, event: Exported) -> None:
+        if self.page is not None:
+            self.page.say(event.text)
+
     def action_reload(self) -> None:
         self._follower.read_again()
 
@@ -175,6 +187,7 @@ class Explorer(App[None]):
             yield SystemCommand(
                 f"go: {page.label}", page.question, lambda number=number: self.action_go(number)
             )
+        yield SystemCommand("export: web page", "Write the report as one HTML file", self.action_export)
         yield SystemCommand("recording: read again", "Look for what was written since", self.action_reload)
 
 

@@ -35,6 +35,22 @@ class ReadFailed(Message):
         self.problem = problem
 
 
+class Exported(Message):
+    """``text`` says where the web page is, or why there is none."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+
+def export(source: ReportSource, report: Report, post: Callable[[Message], object]) -> None:
+    """In a worker thread."""
+    try:
+        post(Exported(f"wrote {source.export(report)}"))
+    except (CompileScopeError, OSError) as problem:
+        post(Exported(f"no web page: {problem}"))
+
+
 class Follower(threading.Thread):
     """Posts ReportRead and ReadFailed, touches no widget. A daemon: quitting does not wait for a read."""
 

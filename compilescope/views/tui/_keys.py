@@ -27,6 +27,7 @@ EXPLORER = (
     Key("left_square_bracket", "[", "step(-1)", "the screen before"),
     Key("right_square_bracket", "]", "step(1)", "the next screen"),
     Key("backspace,u", "backspace u", "go_back", "where you came from"),
+    Key("e", "e", "export", "write the report as a web page"),
     Key("r", "r", "reload", "read the recording again"),
     Key("question_mark,f1", "?", "help", "this help", "help"),
     Key("ctrl+p", "ctrl+p", "command_palette", "all commands by name, and themes"),

@@ -53,3 +53,6 @@ class ReportSource(Protocol):
 
     def load(self) -> Opened:
         """Raises CompileScopeError or OSError when nothing can be read (yet)."""
+
+    def export(self, report: Report) -> Path:
+        """Writes the report as a web page and gives its name. Raises CompileScopeError or OSError."""
