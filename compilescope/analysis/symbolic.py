@@ -23,34 +23,44 @@ def relation(condition: Condition, values: Mapping[str, Any] | None = None) -> l
         tree = ast.parse(condition.text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return [_plain(condition)] if condition.text else []
+    now = {source: told.get("v") for source, told in (values or {}).items() if isinstance(told, Mapping)}
     if isinstance(tree, ast.BoolOp):
-        return _several(condition, tree)
+        return _several(condition, tree, now)
     operands = _operands(tree) if isinstance(tree, ast.Compare) else []
     if not isinstance(tree, ast.Compare) or not operands:
         return [_plain(condition)]
-    now = {source: told.get("v") for source, told in (values or {}).items() if isinstance(told, Mapping)}
     kind = _kind(tree, operands, now)
     name, root, holder = describe(operands[0])
     if kind == "duck_shape":
         name = " and ".join(describe(operand)[0] for operand in operands[:2])
     is_simple = len(tree.ops) == 1 and ast.unparse(tree.left) == operands[0]
     new: Any = opposite(tree)
-    if kind == "size_one" or (not is_simple and now.get(operands[0]) is not None):
+    if kind == "size_one":
         new = now[operands[0]]
+    elif kind != "duck_shape" and not is_simple and now:
+        new = _values(operands, now)
     elif kind == "duck_shape" and now:
         new = " and ".join(str(now.get(operand, "?")) for operand in operands[:2])
     return [Change(kind, name, plain_text(condition.text), new, holder, comment=condition.comment, root=root)]
 
 
-def _several(condition: Condition, tree: ast.BoolOp) -> list[Change]:
+def _values(operands: list[str], now: Mapping[str, Any]) -> Any:
+    """The value of one operand, or those of several by name."""
+    known = [(describe(operand)[0], now[operand]) for operand in operands if now.get(operand) is not None]
+    if len(operands) == 1 and known:
+        return known[0][1]
+    return ", ".join(f"{name} = {value}" for name, value in known)[:80]
+
+
+def _several(condition: Condition, tree: ast.BoolOp, now: Mapping[str, Any]) -> list[Change]:
     """Relations joined by and / or: which one failed is not known, so the whole stands as the old value."""
     parts = [_operands(part) for part in tree.values if isinstance(part, ast.Compare)]
-    operands = [operand for part in parts for operand in part]
+    operands = list(dict.fromkeys(operand for part in parts for operand in part))
     if not operands:
         return [_plain(condition)]
     name, root, holder = describe(operands[0])
     text = plain_text(condition.text)
-    new = plain_text(f"not ({condition.text})")
+    new = _values(operands, now) or plain_text(f"not ({condition.text})")
     return [Change("symbolic_guard", name, text, new, holder, comment=condition.comment, root=root)]
 
 
@@ -68,6 +78,7 @@ def plain_text(relation_text: str) -> str:
     """A relation with its sources as a person would write them, at most 80 characters."""
     text = re.sub(r"[LG]\['(\w+)'\]", r"\1", relation_text.strip())
     text = re.sub(r"\.size\(\)\[(\d+)\]", r" dim \1", text)
+    text = re.sub(r"\.stride\(\)\[(\d+)\]", r" stride dim \1", text)
     return text if len(text) <= 80 else text[:77] + "..."
 
 
@@ -90,6 +101,8 @@ def _operands(tree: ast.Compare) -> list[str]:
 
 
 def _kind(tree: ast.Compare, operands: list[str], now: Mapping[str, Any]) -> str:
+    if any(".stride()" in operand for operand in operands):
+        return "stride"
     is_equality = len(tree.ops) == 1 and isinstance(tree.ops[0], ast.Eq)
     sides = [tree.left, *tree.comparators]
     if is_equality and len(operands) >= 2 and all(_SIZE.match(ast.unparse(side)) for side in sides):

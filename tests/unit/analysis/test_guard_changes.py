@@ -117,6 +117,40 @@ def test_a_relation_of_sizes_shows_the_value_that_broke_it() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("code", "values", "kind", "old", "new"),
+    [
+        (
+            "L['x'].size()[1]*L['x'].size()[0] > 100",
+            {"L['x'].size()[1]": 5, "L['x'].size()[0]": 3},
+            "symbolic_guard",
+            "x dim 1*x dim 0 > 100",
+            "x dim 1 = 5, x dim 0 = 3",
+        ),
+        (
+            "L['b'].size()[0] == L['a'].size()[0]",
+            {"L['b'].size()[0]": 7, "L['a'].size()[0]": 5},
+            "duck_shape",
+            "b dim 0 == a dim 0",
+            "7 and 5",
+        ),
+        (
+            "L['x'].stride()[0] == L['x'].size()[1]",
+            {"L['x'].stride()[0]": 8, "L['x'].size()[1]": 4},
+            "stride",
+            "x stride dim 0 == x dim 1",
+            "x stride dim 0 != x dim 1",
+        ),
+        ("L['k'] >= 0 and L['k'] <= 9", {"L['k']": 12}, "symbolic_guard", "k >= 0 and k <= 9", 12),
+        ("L['k'] <= 3", {"L['k']": 9}, "symbolic_guard", "k <= 3", "k > 3"),
+    ],
+)
+def test_relations(code: str, values: dict[str, int], kind: str, old: str, new: Any) -> None:
+    operands = {source: {"t": "int", "v": value} for source, value in values.items()}
+    change = _change("LAMBDA_GUARD", None, code, {}, operands=operands)
+    assert (change.kind, change.old, change.new) == (kind, old, new)
+
+
 def test_a_relation_broken_by_a_size_of_one_is_a_size_of_one() -> None:
     operands = {"L['x'].size()[0]": {"t": "int", "v": 1}}
     change = _change("LAMBDA_GUARD", None, "2 <= L['x'].size()[0]", {}, operands=operands)
