@@ -11,6 +11,7 @@ from compilescope.analysis.report import GraphBreak, Recompile
 
 _LAYOUT = frozenset(("size", "size_one", "stride", "rank", "dtype", "requires_grad", "duck_shape"))
 _CONTAINER = frozenset(("container_length", "dict_keys"))
+_STACK = "___stack"  # torch's name for what lay on Python's stack at the break
 _READS = frozenset(("item", "tolist", "int", "float", "bool"))
 
 
@@ -30,7 +31,7 @@ def grown_container(recompiles: Iterable[Named[Recompile]]) -> str | None:
 
 
 def _goes_with(facts: Facts, row: Recompile, sites: Sequence[GraphBreak]) -> bool:
-    if row.holder == "resume_value":
+    if row.holder == "resume_value" or _STACK in row.source:
         return True
     if row.kind in _LAYOUT:
         return True  # the break made a frame that sees tensors which were inside one graph before

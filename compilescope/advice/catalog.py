@@ -10,13 +10,17 @@ _OTHERS = {
     "same_block_compiled_many_times": "regional_compilation",
     "cache_key_unstable_constant": "constant_to_tensor_input",
     "compiled_autograd_recapture": "zero_grad_in_place",
+    "cudagraph_skipped": "avoid_input_mutation",
+    "cudagraph_rerecorded": "mark_dynamic_or_pad",
     "bucket_refused": "fix_or_drop_rung",
     "bucket_never_hit": "refit_ladder",
 }
 
 
 def catalog() -> dict[str, str]:
-    """Rule -> fix_kind. A fullgraph violation takes the fix_kind of what breaks the graph."""
+    """Rule -> fix_kind. A fullgraph violation takes that of what breaks the graph, a skipped CUDA graph that
+    of torch's reason.
+    """
     return {
         **{rule: words.fix_kind for rule, words in break_words.WORDS.items()},
         **{rule: words.fix_kind for rule, words in recompile_words.WORDS.items()},

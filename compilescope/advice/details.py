@@ -17,7 +17,13 @@ from compilescope.model import Run
 def examine(run: Run) -> tuple[Report, list[Finding]]:
     """The report of a run, ``findings`` filled, and the findings themselves."""
     report = report_of(run)
-    found = advise(report, sources_of(run), guards=guards_of(run), threads=threads_of(run))
+    found = advise(
+        report,
+        sources_of(run),
+        guards=guards_of(run),
+        threads=threads_of(run),
+        warnings=[line.text for process in run.processes for line in process.logs],
+    )
     return replace(report, findings=findings_json(found)), found
 
 

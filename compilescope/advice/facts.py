@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, TypeVar
@@ -66,12 +66,13 @@ def rows_of(report: Report) -> Rows:
 
 @dataclass(frozen=True)
 class Facts:
-    """``guards``: guards of each compile. ``threads``: the thread each compile ran in."""
+    """``guards``: guards of each compile; ``threads``: its thread; ``warnings``: texts that torch logged."""
 
     report: Report
     sources: Sources
     guards: Mapping[CompileKey, int] = field(default_factory=dict)
     threads: Mapping[CompileKey, int] = field(default_factory=dict)
+    warnings: Sequence[str] = ()
 
     def function_key(self, file: str | None, line: int | None, function: str | None) -> tuple[str, str]:
         """(file, qualified name): the same function in every process and after every edit above it."""

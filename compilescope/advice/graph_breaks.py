@@ -13,12 +13,13 @@ from compilescope.advice.facts import Facts, Named, Rows
 from compilescope.advice.finding import Finding, Severity
 from compilescope.advice.hints import check_hint
 from compilescope.advice.hooks import is_hook
-from compilescope.advice.library import debug_switch, is_foreign
+from compilescope.advice.library import debug_switch, is_foreign, is_installed
 from compilescope.advice.rewrites import edit_of
 from compilescope.analysis.report import GraphBreak
 
 _HOT = 100  # executions from which a split costs more than its compile
 _COLD = 10  # a break that runs this many times less than the hottest one can wait
+_NOT_IN_PLACE = frozenset(("hook_reads_scalar", "library_debug_code", "break_in_library"))
 _DELIBERATE = frozenset(("compiler_disabled_call", "explicit_graph_break"))
 
 
@@ -62,7 +63,8 @@ def _finding(facts: Facts, rows: Rows, group: Sequence[Named[GraphBreak]]) -> Fi
         failures=rows.refusals_of(recompiles),
     )
     rule = _rule_of_group(facts, group)
-    place = place_of_break(group[0].row)
+    place = _callers_place(facts, group[0].row) if rule == "break_in_library" else None
+    place = place or place_of_break(group[0].row)
     return finding(facts, cause, place, _telling(facts, rule, place, cause), _severity(facts, rule, cause))
 
 
@@ -87,7 +89,9 @@ def _telling(facts: Facts, rule: str, place: Place, cause: Cause) -> Telling:
     if rule == "hook_reads_scalar" and grows:
         fix += f"; {grows} then holds no numbers that are guarded"
     edits = [edit for n in cause.breaks if (edit := edit_of(facts.sources, n.row))]
-    has_diff = bool(edits) and rule not in ("hook_reads_scalar", "library_debug_code", "break_in_library")
+    has_diff = bool(edits) and rule not in _NOT_IN_PLACE
+    if has_diff and len(edits) < len(cause.breaks):
+        notes.append(f"the diff changes {len(edits)} of {len(cause.breaks)} lines: the others need a person")
     return Telling(
         rule=rule,
         fix_kind=words.fix_kind,
@@ -123,13 +127,23 @@ def _effects(cause: Cause) -> Iterator[str]:
         yield "reached by " + " > ".join(path[-4:])
 
 
+def _callers_place(facts: Facts, row: GraphBreak) -> Place | None:
+    """The last line of the program's own on the way to a library's."""
+    for entry in reversed(row.call_path):
+        where, _, function = entry.rpartition(" ")
+        file, _, line = where.rpartition(":")
+        if line.isdigit() and not is_installed(file):
+            return Place(file, int(line), function, facts.sources.line(file, int(line)))
+    return None
+
+
 def _severity(facts: Facts, rule: str, cause: Cause) -> Severity:
     if rule == "optimizer_step" or (rule == "backward_in_region" and facts.uses_compiled_autograd):
         return "note"
-    if rule == "break_in_library" or rule in _DELIBERATE:
-        return "low" if cause.recompiles or (cause.executed or 0) >= _HOT else "note"
     skipped = any(r != "resumable" for n in cause.breaks for r in n.row.resume)
     hits = cause.executed
+    if (rule == "break_in_library" and not skipped) or rule in _DELIBERATE:
+        return "low" if cause.recompiles or (hits or 0) >= _HOT else "note"
     severity: Severity = "medium"
     if hits is not None and (hits <= 1 or hits * _COLD <= facts.hottest_break):
         severity = "low"

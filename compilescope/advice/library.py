@@ -14,10 +14,15 @@ _INSTALLED = ("site-packages/", "dist-packages/")
 
 def is_foreign(facts: Facts, site: GraphBreak) -> bool:
     """An installed package, or a package beside the program whose output hangs on a switch of its own."""
-    if any(part in site.file for part in _INSTALLED):
+    if is_installed(site.file):
         return True
     beside = posixpath.dirname(site.file) != posixpath.dirname(facts.script or site.file)
     return beside and debug_switch(facts, site) is not None
+
+
+def is_installed(file: str) -> bool:
+    """Torch, an installed package, the standard library, or code that was generated."""
+    return file.startswith(("torch/", "<")) or any(part in file for part in (*_INSTALLED, "/lib/python3"))
 
 
 def debug_switch(facts: Facts, site: GraphBreak) -> str | None:

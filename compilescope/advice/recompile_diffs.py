@@ -28,7 +28,13 @@ def _buffer(sources: Sources, row: Recompile) -> str | None:
             continue
         value = node.value
         is_number = isinstance(value, ast.Constant) and type(value.value) in (int, float)
-        if dotted(node.targets[0]) == row.source and isinstance(value, ast.Constant) and is_number:
+        is_alone = sources.statements_on(row.file, node.lineno) == 1
+        if (
+            dotted(node.targets[0]) == row.source
+            and isinstance(value, ast.Constant)
+            and is_number
+            and is_alone
+        ):
             indent = indent_of(sources.lines(row.file)[node.lineno - 1])
             start = "torch.zeros(())" if value.value == 0 else f"torch.tensor({float(str(value.value))})"
             text = f'{indent}self.register_buffer("{attribute_of(row)}", {start})'
@@ -50,7 +56,7 @@ def _mark_dynamic(sources: Sources, row: Recompile) -> str | None:
     """A line before the call of the compiled function that marks the dim."""
     dim = _DIM.search(row.source)
     argument = _argument(sources, row)
-    if dim is None or not isinstance(argument, ast.Name):
+    if dim is None or not isinstance(argument, ast.Name) or sources.statements_on(row.file, row.line) > 1:
         return None
     indent = indent_of(sources.line(row.file, row.line) or "")
     text = f"{indent}torch._dynamo.mark_dynamic({argument.id}, {dim[1]})"

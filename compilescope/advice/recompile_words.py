@@ -137,7 +137,7 @@ WORDS = {
     ),
     "dict_keys_change": RecompileWords(
         "fixed_keys",
-        "the keys of {source} change between calls",
+        "the keys of {subject} change between calls",
         "always pass the same keys; fill the missing ones with zeros",
         _TWO,
     ),

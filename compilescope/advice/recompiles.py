@@ -44,6 +44,9 @@ _SEVERAL = frozenset((*_MODES, "kv_cache_growth", "thread_mixed_modes", "rank_di
 _IMPLIED_BY = {
     "dispatch_mode_change": _MODES,
     "grad_mode_toggle": frozenset(("train_eval_toggle",)),
+    "size_drift": frozenset(("per_layer_parameter_shapes",)),
+    "size_zero_or_one": frozenset(("per_layer_parameter_shapes",)),
+    "container_growth": frozenset(("dict_keys_change",)),
 }
 _UNSPEC = {
     "module_int_attribute": "torch suggests allow_unspec_int_on_nn_module: the number becomes a symbol after "
@@ -72,6 +75,7 @@ def finding_of(
     values = {
         "source": head.source,
         "name": attribute_of(head),
+        "subject": subject_of(head),
         "function": head.function,
         "changes": steps([*head.changes, *head.blocked_changes]),
         "meaning": head.meaning or "strides differ",
@@ -152,7 +156,9 @@ def _belongs(named: Named[Recompile], rows: Iterable[Named[Recompile]], rule: st
 def _without_consequences(
     causes: list[tuple[str, list[Named[Recompile]]]],
 ) -> list[tuple[str, list[Named[Recompile]]]]:
-    """Autocast and grad mode also change dispatch keys, and validation switches grad mode with eval()."""
+    """Autocast changes dispatch keys too, validation grad mode with eval(), a layer its input's width, and
+    other keys the length of a dict: what changed only in the compiles of such a cause belongs to it.
+    """
     kept = []
     for rule, rows in causes:
         homes = [c for c in causes if c[0] in _IMPLIED_BY.get(rule, ()) and _ids(rows) <= _ids(c[1])]

@@ -23,7 +23,7 @@ def edit_of(sources: Sources, site: GraphBreak) -> Edit | None:
         return _guarded(statement, lines)
     if cause == "data_dependent_branch" and isinstance(statement, ast.If):
         return _where(statement, lines)
-    if cause == "scalar_read":
+    if cause == "scalar_read" and _is_computed_with(sources, site, statement):
         return _without_item(statement, lines)
     return None
 
@@ -31,7 +31,9 @@ def edit_of(sources: Sources, site: GraphBreak) -> Edit | None:
 def edit_where(sources: Sources, file: str | None, line: int | None) -> Edit | None:
     """An `if` on a tensor as torch.where."""
     statement = sources.statement_at(file, line)
-    return _where(statement, sources.lines(file)) if isinstance(statement, ast.If) else None
+    if file is None or not isinstance(statement, ast.If) or sources.statements_on(file, statement.lineno) > 1:
+        return None
+    return _where(statement, sources.lines(file))
 
 
 def _guarded(statement: ast.stmt, lines: Sequence[str]) -> Edit | None:
@@ -68,6 +70,22 @@ def _single_assignment(body: list[ast.stmt]) -> tuple[str, str] | None:
         changed = ast.BinOp(ast.Name(only.target.id), only.op, only.value)
         return only.target.id, ast.unparse(changed)
     return None
+
+
+def _is_computed_with(sources: Sources, site: GraphBreak, statement: ast.stmt) -> bool:
+    """Is every use of the value arithmetic, which a tensor does as well? Not an index, a range, a branch."""
+    function = sources.function_at(site.file, site.line)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if function is None or not isinstance(target, ast.Name):
+        return False
+    fine = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.BinOp):
+            fine |= {id(node.left), id(node.right)}
+        if isinstance(node, ast.UnaryOp | ast.AugAssign):
+            fine.add(id(node.operand if isinstance(node, ast.UnaryOp) else node.value))
+    used = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == target.id]
+    return all(isinstance(n.ctx, ast.Store) or id(n) in fine for n in used)
 
 
 def _without_item(statement: ast.stmt, lines: Sequence[str]) -> Edit | None:

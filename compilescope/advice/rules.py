@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from compilescope.advice.autograd import recaptured_backward
 from compilescope.advice.blocks import repeated_blocks
 from compilescope.advice.buckets import buckets
 from compilescope.advice.caches import cache_misses
+from compilescope.advice.cudagraphs import cuda_graphs
 from compilescope.advice.facts import CompileKey, Facts, Rows, rows_of
 from compilescope.advice.failures import failures
 from compilescope.advice.finding import SEVERITIES, Finding
@@ -36,6 +37,7 @@ RULES: tuple[Rule, ...] = (
     heavy_guards,
     repeated_blocks,
     cache_misses,
+    cuda_graphs,
     buckets,
 )
 
@@ -49,13 +51,15 @@ def advise(
     *,
     guards: Mapping[CompileKey, int] | None = None,
     threads: Mapping[CompileKey, int] | None = None,
+    warnings: Sequence[str] = (),
 ) -> list[Finding]:
     """Findings, what to fix first at the top. Pure: the same report gives the same list.
 
     ``sources`` maps file names as the report writes them to their text; without it findings are less
-    particular and have no diff. ``guards`` and ``threads`` are per (process, compile id).
+    particular and have no diff. ``guards`` and ``threads`` are per (process, compile id), ``warnings`` are
+    what torch logged.
     """
-    facts = Facts(report, Sources(sources), guards or {}, threads or {})
+    facts = Facts(report, Sources(sources), guards or {}, threads or {}, warnings)
     rows = rows_of(report)
     found: list[Finding] = []
     for rule in RULES:

@@ -101,3 +101,37 @@ def test_rungs_that_are_idle_refused_or_mostly_padding(report: MakeReport) -> No
     assert found["bucket_never_hit"].cost["compile_s"].value == 2.0
     buckets = [rung(32, padded_rows=160)]
     assert [f.rule for f in advise(report(buckets=buckets, graphs=[graph()]))] == ["bucket_ladder_poor_fit"]
+
+
+MUTATED = """skipping cudagraphs due to mutated inputs (1 instances). Found from :
+   File "/home/me/job/train.py", line 5, in forward
+    buf.add_(1)
+"""
+
+
+def test_skipped_cuda_graphs_are_told_at_the_line_that_torch_names(report: MakeReport) -> None:
+    (found,) = advise(report(), {"train.py": "\n" * 4 + "    buf.add_(1)\n"}, warnings=[MUTATED, MUTATED])
+    assert (found.rule, found.fix_kind, found.place) == (
+        "cudagraph_skipped",
+        "avoid_input_mutation",
+        "train.py:5",
+    )
+    assert found.cost["cudagraph_skips"].value == 2
+    assert "mutated inputs (1 instances)" in found.summary
+    assert found.identity.endswith("mutated inputs (N instances)")
+
+
+@pytest.mark.parametrize(
+    ("reason", "fix_kind"),
+    [("cpu device (arg0_1)", "move_to_one_device"), ("incompatible ops", "move_out_of_region")],
+)
+def test_the_change_follows_the_reason(report: MakeReport, reason: str, fix_kind: str) -> None:
+    (found,) = advise(report(), warnings=[f"skipping cudagraphs due to {reason}"])
+    assert found.fix_kind == fix_kind
+
+
+def test_many_recorded_sizes_are_one_finding(report: MakeReport) -> None:
+    text = "CUDAGraph supports dynamic shapes by recording a new graph for each distinct input size. "
+    texts = [f"{text}We have observed {n} distinct sizes." for n in (9, 17)]
+    (found,) = advise(report(), warnings=[*texts, "torch._dynamo hit config.recompile_limit (8)"])
+    assert (found.rule, found.cost["cudagraph_sizes"].value) == ("cudagraph_rerecorded", 17)

@@ -155,3 +155,35 @@ def test_a_suppressed_error_is_high_and_says_that_it_runs_eager(report: MakeRepo
         ("suppressed_error", "high", 2)
     ]
     assert "eager" in found[0].summary
+
+
+def test_a_break_inside_a_library_stands_at_the_programs_own_line(report: MakeReport) -> None:
+    path = [
+        "train.py:20 main",
+        "train.py:7 forward",
+        "/opt/lib/python3.11/ctypes/__init__.py:389 __getattr__",
+    ]
+    site = graph_break(
+        "unsupported_method", file="torch/_dynamo/polyfills/__init__.py", line=505, library=True
+    )
+    skipped = replace(site, call_path=path, resume=["frame_skipped"], runtime_hits=None)
+    (found,) = advise(report(graph_breaks=[skipped]))
+    assert (found.rule, found.place, found.function) == ("break_in_library", "train.py:7", "forward")
+    assert found.severity == "high"
+    assert advise(report(graph_breaks=[replace(site, call_path=path)]))[0].severity == "note"
+
+
+def test_what_lay_on_the_stack_at_a_break_goes_with_the_break(report: MakeReport) -> None:
+    freed = recompile("other", "Cache line invalidated because ___stack0 got deallocated", holder=None)
+    rows = report(
+        graph_breaks=[graph_break("scalar_read")], recompiles=[replace(freed, caused_by="train.py:5")]
+    )
+    assert [f.rule for f in advise(rows)] == ["scalar_read"]
+
+
+def test_a_diff_that_covers_a_part_says_so(report: MakeReport) -> None:
+    text = "def forward(x):\n    if x.any():\n        x = x + 1\n    if x.all():\n        return x\n"
+    sites = [graph_break("data_dependent_branch", line=n, code="if") for n in (2, 4)]
+    (found,) = advise(report(graph_breaks=sites), {"train.py": text})
+    assert found.diff is not None
+    assert any("changes 1 of 2 lines" in note for note in found.evidence.notes)

@@ -203,3 +203,30 @@ def test_ranks_that_compile_different_numbers_of_times(report: MakeReport) -> No
     found = advise(report(processes=processes, frames=frames, recompiles=[row]))[0]
     assert (found.rule, found.severity) == ("rank_divergent_shapes", "high")
     assert "rank 1 recompiled 2 times, others 0" in found.evidence.notes
+
+
+def test_a_line_of_several_statements_is_never_replaced(report: MakeReport) -> None:
+    """A diff that dropped `self.hist = []` would be worse than none."""
+    text = COUNTS.replace("self.index = index", "self.index = 0; self.hist = []")
+    row = recompile(source="self.index", holder="module_attribute", line=9)
+    assert advise(report(recompiles=[row]), {"train.py": text})[0].diff is None
+    whole = COUNTS.replace("self.index = index", "self.index = 0")
+    assert "register_buffer" in (advise(report(recompiles=[row]), {"train.py": whole})[0].diff or "")
+
+
+def test_the_width_of_an_input_follows_from_the_layer(report: MakeReport) -> None:
+    ids = ["0/1", "0/2"]
+    rows = [
+        recompile("size", "self.fc.bias dim 0", holder="module_attribute", compile_ids=ids, count=2),
+        recompile("size", "x dim 1", compile_ids=ids[1:]),
+    ]
+    assert [f.rule for f in advise(report(recompiles=rows))] == ["per_layer_parameter_shapes"]
+
+
+def test_other_keys_of_a_dict_explain_its_length(report: MakeReport) -> None:
+    rows = [recompile("dict_keys", "keys of feats"), recompile("container_length", "len(feats)")]
+    (found,) = advise(report(recompiles=rows))
+    assert (found.rule, found.summary) == (
+        "dict_keys_change",
+        "forward(): the keys of feats change between calls",
+    )

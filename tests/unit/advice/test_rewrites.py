@@ -73,3 +73,15 @@ def test_a_written_diff_leaves_valid_python() -> None:
     assert diff is not None
     kept = [row[1:] for row in diff.splitlines()[3:] if row.startswith(("+", " "))]
     ast.parse("\n".join(kept))
+
+
+@pytest.mark.parametrize("use", ["y[:, :v]", "sum(range(v))", "y if v else x", "f(v)", "[v]"])
+def test_a_number_that_python_needs_is_not_turned_into_a_tensor(use: str) -> None:
+    assert edit(f"def f(x, y):\n    v = x.max().item()\n    return {use}\n", "scalar_read", 2) is None
+
+
+def test_a_number_that_is_only_computed_with_is() -> None:
+    assert (
+        edit("def f(x):\n    v = x.max().item()\n    x /= v\n    return -v + x\n", "scalar_read", 2)
+        is not None
+    )
