@@ -100,7 +100,10 @@ print(os.getpid(), pid)
     assert named == ["<lambda>"]
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize(
+    "method",
+    ["fork", *(pytest.param(method, marks=pytest.mark.slow) for method in ("spawn", "forkserver"))],
+)
 def test_multiprocessing(method: str, scripts: Any) -> None:
     code = f"""
 import multiprocessing, torch
@@ -194,7 +197,9 @@ def test_counts_are_complete_after_the_programs_own_exit_handlers(scripts: Any) 
     assert [r.x["how"] for r in process.records() if r.k == "end"] == ["atexit"]
 
 
-@pytest.mark.parametrize(("ending", "status"), [("os._exit(4)", 4), ("os.abort()", -6)])
+@pytest.mark.parametrize(
+    ("ending", "status"), [("os._exit(4)", 4), pytest.param("os.abort()", -6, marks=pytest.mark.slow)]
+)
 def test_an_abrupt_end_loses_counts_only(ending: str, status: int, scripts: Any) -> None:
     done = scripts.run(_COMPILED + f"run(x)\n{ending}\n")
     assert done.returncode == status
