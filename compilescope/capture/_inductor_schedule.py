@@ -60,7 +60,7 @@ class InductorSchedule:
         from torch._inductor.virtualized import V
 
         before, after = getattr(scheduler, "_compilescope_fused", (None, None))
-        nodes = [described_node(node, self._stacks) for node in scheduler.nodes]
+        nodes = [self._node(node) for node in scheduler.nodes]
         summary = {
             "graph": _text(getattr(V.graph, "name", None)),
             "is_backward": bool(getattr(V.graph, "is_backward", False)),
@@ -69,6 +69,14 @@ class InductorSchedule:
             "after": after,
         }
         self._write("inductor_schedule", summary, nodes)
+
+    def _node(self, node: Any) -> dict[str, Any]:
+        """One node that cannot be read must not cost the others."""
+        try:
+            return described_node(node, self._stacks)
+        except Exception as error:
+            self._session.writer.lost(f"scheduler node not read: {type(error).__name__}")
+            return {"type": type(node).__name__}
 
     def _planning(self, original: Wrapper) -> Wrapper:
         session = self._session

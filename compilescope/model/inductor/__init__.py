@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from compilescope.model.inductor.agreement import Agreement, Disagreement, agreement
 from compilescope.model.inductor.build import KINDS, AotSource, Collector, Fact, GraphSource, InductorFacts
-from compilescope.model.inductor.caches import nearest, why_miss
+from compilescope.model.inductor.caches import explained_misses, nearest, why_miss
 from compilescope.model.inductor.read import compare, read_aot, read_graph
 from compilescope.model.inductor.sizes import Size
 from compilescope.model.inductor.tensors import Tensor
@@ -33,6 +33,7 @@ from compilescope.model.inductor.values import (
     KeyChange,
     Launch,
     MemoryPlan,
+    Miss,
     MissedEpilogue,
     Mutation,
     Operand,
@@ -70,6 +71,7 @@ __all__ = [
     "KeyChange",
     "Launch",
     "MemoryPlan",
+    "Miss",
     "MissedEpilogue",
     "Mutation",
     "Operand",
@@ -80,6 +82,7 @@ __all__ = [
     "TritonTuning",
     "agreement",
     "compare",
+    "explained_misses",
     "nearest",
     "read_aot",
     "read_graph",

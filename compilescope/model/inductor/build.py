@@ -256,9 +256,10 @@ class Collector:
             self._warnings.append(m["text"])
 
     def finish(self) -> InductorFacts:
-        outcomes = {outcome.key: outcome.outcome for _, outcome in self._caches if outcome.key}
+        outcomes = {(key, outcome.key): outcome.outcome for key, outcome in self._caches if outcome.key}
         for graph in self._graphs:
-            graph.cache = outcomes.get(str(graph.described.get("cache_key")))
+            graph.cache = outcomes.get((graph.key, str(graph.described.get("cache_key"))))
+        _share_schedules(self._graphs)
         keys = dict.fromkeys((*self._recorded, *self._phased))
         return InductorFacts(
             graphs=tuple(self._graphs),
@@ -272,6 +273,15 @@ class Collector:
                 [g.described for g in self._graphs], self._cudagraphs, self._warnings, self._recordings_s
             ),
         )
+
+
+def _share_schedules(graphs: Sequence[GraphSource]) -> None:
+    """Code that was compiled in this process and later came from the cache: the scheduler's facts hold."""
+    scheduled = {graph.stem: graph for graph in graphs if graph.schedule is not None and graph.stem}
+    for graph in graphs:
+        made = scheduled.get(graph.stem)
+        if graph.schedule is None and made is not None:
+            graph.schedule, graph.calls = made.schedule, made.calls
 
 
 def graph_key(c: Sequence[Any] | None, ca: int | None = None) -> GraphKey | None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from compilescope.model.inductor.values import CacheOutcome, Component, KeyChange
+from compilescope.model.inductor.values import CacheOutcome, Component, KeyChange, Miss
 
 MAX_SHOWN = 200  # characters of a component's differing part
 _ARTIFACT = re.compile(r"^(fx_graph|aotautograd)_cache_(hit|miss|bypass)$")
@@ -83,6 +83,17 @@ def nearest(
     candidates = [o for o in others if o.cache == outcome.cache and o.components]
     compared = [(other, why_miss(other.components, outcome.components)) for other in candidates]
     return min(compared, key=lambda pair: _distance(pair[1]), default=None)
+
+
+def explained_misses(before: Iterable[CacheOutcome], after: Iterable[CacheOutcome]) -> tuple[Miss, ...]:
+    """Each miss of a run, with the nearest entry of an earlier run. ``before`` may hold hits too."""
+    known = list(before)
+    return tuple(_explained(outcome, known) for outcome in after if outcome.outcome == "miss")
+
+
+def _explained(outcome: CacheOutcome, known: list[CacheOutcome]) -> Miss:
+    found = nearest(outcome, known)
+    return Miss(outcome, *found) if found is not None else Miss(outcome, None, ())
 
 
 def _distance(changes: Sequence[KeyChange]) -> tuple[bool, int]:

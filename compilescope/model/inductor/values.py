@@ -290,6 +290,15 @@ class KeyChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Miss:
+    """``nearest`` None: nothing to compare with. No ``changes``: the same key, so the entry was not there."""
+
+    outcome: CacheOutcome
+    nearest: CacheOutcome | None
+    changes: tuple[KeyChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CudagraphSkip:
     reason: str
     count: int

@@ -13,4 +13,9 @@ _DATA = Path(__file__).parent / "data"
 @pytest.fixture
 def real() -> Callable[[str], str]:
     """The text recorded under this name, see data/README.md."""
-    return lambda name: (_DATA / f"{name}.txt").read_text(encoding="utf-8")
+
+    def read(name: str) -> str:
+        path = _DATA / (name if "." in name else f"{name}.txt")
+        return path.read_text(encoding="utf-8")
+
+    return read

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compilescope.model.inductor.caches import cache_outcome, components, nearest, why_miss
+from compilescope.model.inductor.caches import cache_outcome, components, explained_misses, nearest, why_miss
 from compilescope.model.inductor.values import CacheOutcome, Component
 
 _GRAPH = "[aaa] gm: GraphModule()\n\ndef forward(self, x):\n    mul = x * 2\n    return mul"
@@ -80,6 +80,21 @@ def test_the_nearest_key_is_of_the_same_graph() -> None:
     assert found[0] is same_graph
     assert [c.path for c in found[1]] == ["inductor_config[max_autotune]"]
     assert nearest(miss, []) is None
+
+
+def test_misses_of_a_second_run() -> None:
+    first = [_outcome(_GRAPH, _INPUT, _CONFIG)]
+    second = [
+        _outcome(_GRAPH, _INPUT, _CONFIG, outcome="hit"),
+        _outcome(_GRAPH, _INPUT, _CONFIG.replace("ccc", "zzz").replace("False", "True")),
+        _outcome(_GRAPH, _INPUT, _CONFIG),
+    ]
+    changed, evicted = explained_misses(first, second)
+    assert [(c.path, c.before, c.after) for c in changed.changes] == [
+        ("inductor_config[max_autotune]", "False", "True")
+    ]
+    assert (evicted.nearest, evicted.changes) == (first[0], ())
+    assert explained_misses([], second[2:])[0].nearest is None
 
 
 _PARTS = st.lists(

@@ -1,0 +1,41 @@
+"""Longer runs: the two sources of kernels over many kinds of models, and autotuning on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from compilescope.model.inductor import compare, read_graph
+from compilescope.model.inductor import kinds as k
+from compilescope.recording import ProcessRecording
+
+from .conftest import collected
+
+pytestmark = pytest.mark.slow
+
+
+def test_code_and_scheduler_agree_on_nearly_all_kernels(record: Callable[..., ProcessRecording]) -> None:
+    process = record("zoo")
+    found = [compare(source, process.file) for source in collected(process).graphs]
+    compared = [agreement for agreement in found if agreement is not None]
+    total = sum(agreement.kernels for agreement in compared)
+    assert total > 30
+    assert sum(agreement.agreeing for agreement in compared) >= 0.98 * total
+
+
+def test_candidates_of_a_gemm_on_the_cpu(record: Callable[..., ProcessRecording]) -> None:
+    process = record("tuned")
+    facts = collected(process)
+    ((tuning,),) = facts.autotunings.values()
+    assert {choice.backend for choice in tuning.choices} == {"cpp", "extern"}
+    assert tuning.margin is not None
+    assert tuning.margin >= 1
+    assert tuning.tuning_s is not None
+    graph = read_graph(facts.graphs[0], process.file)
+    won = tuning.winner
+    assert won is not None
+    expected = k.CPP_TEMPLATE if won.backend == "cpp" else k.GEMM
+    assert graph.kernels[0].kind == expected
+    bypass = [outcome.bypass_reason for _, outcome in facts.caches if outcome.outcome == "bypass"]
+    assert any("freezing" in (reason or "") for reason in bypass)
