@@ -12,6 +12,7 @@ from compilescope.analysis.index import FrameGroup, Index
 from compilescope.model import Compile, CompileId, GuardFailure
 
 # Torch's words for these name no source: what was checked again says the same better.
+_SCALARS = (int, float, str, bool, type(None))
 _VAGUE = frozenset(("other", "constraint"))
 
 
@@ -59,7 +60,7 @@ class Attempts:
         is_vague = bool(changes) and all(change.kind in _VAGUE for change in named)
         if not is_told and not is_vague:
             changes = [*named, *changes]
-        changes = [self._settled(change, frame) for change in _distinct(changes)]
+        changes = [self._settled(_plain(change), frame) for change in _distinct(changes)]
         return Attempt(
             compiled, frame, tuple(changes), named[0].subject if named else None, refused=compiled.refused
         )
@@ -75,6 +76,14 @@ class Attempts:
         if is_packed and change.root in self._index.scopes.variadic(frame.code):
             return replace(change, holder="argument")
         return change
+
+
+def _plain(change: Change) -> Change:
+    """Old and new values as scalars, whatever a recording holds."""
+    if isinstance(change.old, _SCALARS) and isinstance(change.new, _SCALARS):
+        return change
+    old, new = (v if isinstance(v, _SCALARS) else str(v)[:80] for v in (change.old, change.new))
+    return replace(change, old=old, new=new)
 
 
 def _is_same(named: Change, found: Change) -> bool:

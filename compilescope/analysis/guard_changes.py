@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import ast
-import math
 from collections.abc import Mapping, Set
 from dataclasses import replace
 from typing import Any
 
 from compilescope.analysis import global_state, torch_reason
-from compilescope.analysis.change import Change, value_type_of
+from compilescope.analysis.change import Change
 from compilescope.analysis.code_text import Condition, comment_of, condition_of, parse
-from compilescope.analysis.source_text import Readable, length_of, readable
+from compilescope.analysis.container_guard import length_change, members_change, membership_change
+from compilescope.analysis.source_text import Readable, readable
 from compilescope.analysis.symbolic import relation
 from compilescope.analysis.tensor_guard import differences, parse_layout
+from compilescope.analysis.value_guard import identity_change, made, type_change, type_name, value_change
 from compilescope.model import Guard, GuardFailure
 
 _AMBIENT_WORDS = {
@@ -21,8 +21,6 @@ _AMBIENT_WORDS = {
     "DEFAULT_DEVICE": ("default device", "torch.set_default_device"),
     "DUAL_LEVEL_MATCH": ("forward-mode AD level", None),
 }
-_CONTAINERS = frozenset(("list", "tuple", "dict", "set", "frozenset"))
-_VALUE_TYPES = frozenset(("int", "float", "str", "bool", "none", "enum"))
 _ALIAS_KINDS = frozenset(("NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "WEAKREF_ALIVE"))
 
 
@@ -77,7 +75,7 @@ def from_code(
     if condition.operator == "other" or source is None:
         return relation(condition)
     if condition.source and (condition.operator in ("contains", "lacks") or "dict.keys(" in condition.source):
-        return [_membership(condition, got)]
+        return [membership_change(condition, got)]
     name = readable(source, free_name=condition.free_name, modules=modules)
     change = _of_operator(condition, name, got, old)
     return [change] if change else []
@@ -86,140 +84,17 @@ def from_code(
 def _of_operator(condition: Condition, name: Readable, got: Mapping[str, Any], old: Any) -> Change | None:
     match condition.operator:
         case "len":
-            return _length(condition, name, got)
+            return length_change(condition, name, got)
         case "==" | "is":
-            return _value(condition, name, got)
+            if got.get("t") in ("set", "frozenset"):
+                return members_change(condition, name, got)
+            return value_change(condition, name, got)
         case "type":
-            return _type(condition, name, got)
+            return type_change(condition, name, got)
         case "id":
-            return _identity(condition, name, got, old)
+            return identity_change(condition, name, got, old)
         case _:
-            return _make(condition, name, "identity", condition.text, f"not ({condition.text})")
-
-
-def _make(
-    condition: Condition,
-    name: Readable,
-    kind: str,
-    old: Any,
-    new: Any,
-    *,
-    source: str | None = None,
-    **more: Any,
-) -> Change:
-    return Change(
-        kind, source or name.text, old, new, name.holder, comment=condition.comment, root=name.root, **more
-    )
-
-
-def _length(condition: Condition, name: Readable, got: Mapping[str, Any]) -> Change:
-    new = got.get("len", got.get("v") if got.get("t") == "len" else None)
-    known = new is not None
-    if not known and got.get("t") == "none":
-        return _make(condition, name, "value", "a container", None, value_type="none")
-    container = got.get("t") if got.get("t") in _CONTAINERS else None
-    return _make(
-        condition,
-        name,
-        "container_length",
-        condition.expected,
-        new,
-        source=length_of(name.text),
-        new_known=known,
-        detail=container,
-    )
-
-
-def _value(condition: Condition, name: Readable, got: Mapping[str, Any]) -> Change:
-    old, known = condition.expected, bool(got)
-    new = got_value(got)
-    if name.text.endswith(".training") and isinstance(old, bool):
-        return _make(condition, name, "training_mode", old, new if known else not old)
-    if type(old) is bool and not known:
-        new, known = not old, True
-    got_type = got.get("t")
-    if got_type in ("dtype", "device"):
-        return _make(condition, name, got_type, old, str(new).removeprefix("torch."))
-    if got_type in ("set", "frozenset"):
-        return _members(condition, name, got)
-    told_type = got_type if got_type in _VALUE_TYPES else None
-    value_type = "none" if old is None else told_type if got else value_type_of(old, new)
-    is_other_type = (
-        known and None not in (old, new) and got_type != "enum" and _kind_of(old) is not _kind_of(new)
-    )
-    kind = "type" if is_other_type else "value"
-    return _make(condition, name, kind, old, new, value_type=value_type, new_known=known)
-
-
-def _members(condition: Condition, name: Readable, got: Mapping[str, Any]) -> Change:
-    """A set compared as a whole: another size, or as many other members."""
-    elements = str(condition.expected).strip("{}")
-    old_length = len(ast.parse(f"[{elements}]").body[0].value.elts)  # type: ignore[attr-defined]
-    if got.get("len") != old_length:
-        return _make(
-            condition,
-            name,
-            "container_length",
-            old_length,
-            got.get("len"),
-            source=length_of(name.text),
-            detail="set",
-        )
-    return _make(
-        condition, name, "dict_keys", condition.expected, "other members", source=f"members of {name.text}"
-    )
-
-
-def _type(condition: Condition, name: Readable, got: Mapping[str, Any]) -> Change:
-    new = _type_name(got)
-    if new == "none":
-        return _make(condition, name, "value", condition.type_name, None, value_type="none")
-    return _make(condition, name, "type", condition.type_name, new, new_known=bool(got))
-
-
-def _identity(condition: Condition, name: Readable, got: Mapping[str, Any], old: Any) -> Change:
-    new = got_value(got)
-    if got.get("t") == "enum":
-        return _make(condition, name, "value", old, new, value_type="enum")
-    if got.get("t") == "none":
-        return _make(condition, name, "value", condition.type_name, None, value_type="none")
-    if name.text.endswith(".__code__"):
-        owner = Readable(name.text.removesuffix(".__code__"), name.holder, name.root)
-        holder = readable(owner.text).holder
-        owner = Readable(owner.text, holder if name.root else "global", name.root)
-        return _make(condition, owner, "code", old or "one function", new_name(got) or "another function")
-    return _make(
-        condition, name, "identity", old or condition.type_name, new_name(got) or new, new_known=bool(got)
-    )
-
-
-def _membership(condition: Condition, got: Mapping[str, Any]) -> Change:
-    """A key of a dict or a member of a set: there, or at its place in the order."""
-    source = condition.source or ""
-    if "dict.keys(" in source:
-        inner = source[source.index("dict.keys(") + len("dict.keys(") :].split(")", 1)[0]
-        name = readable(inner)
-        keys = got.get("keys") or (got.get("v") if got.get("t") == "keys" else None)
-        new = keys or got_value(got)
-        return _make(
-            condition,
-            name,
-            "dict_keys",
-            condition.expected,
-            new,
-            source=f"keys of {name.text}",
-            new_known=bool(got),
-        )
-    name = readable(source)
-    was_there = condition.operator == "contains"
-    return _make(
-        condition,
-        name,
-        "dict_keys",
-        was_there,
-        not was_there,
-        source=f"{condition.expected!r} in {name.text}",
-    )
+            return made(condition, name, "identity", condition.text, f"not ({condition.text})")
 
 
 def _tensor(guard: Guard, code: str, state: Mapping[str, Any], modules: Set[str]) -> list[Change]:
@@ -227,7 +102,7 @@ def _tensor(guard: Guard, code: str, state: Mapping[str, Any], modules: Set[str]
     name = readable(guard.source or "", modules=modules)
     comment = comment_of(code[len(condition) :])
     if guard.got.get("t") != "tensor":
-        found = _type_name(guard.got)
+        found = type_name(guard.got)
         if found == "none":
             changes = [Change("value", name.text, "Tensor", None, value_type="none")]
         else:
@@ -271,31 +146,3 @@ def _named(change: Change, modules: Set[str]) -> Change:
     head, separator, tail = change.source.partition(" ")
     name = readable(head, modules=modules)
     return replace(change, source=f"{name.text}{separator}{tail}", holder=name.holder, root=name.root)
-
-
-def _kind_of(value: Any) -> type:
-    return float if value in ("nan", "inf", "-inf") else type(value)
-
-
-def got_value(got: Mapping[str, Any]) -> Any:
-    """The new value where it is a scalar, else the name of its type."""
-    value = got.get("v")
-    if got.get("t") in _CONTAINERS or got.get("t") in ("size", "tensor"):
-        return got["t"]
-    if isinstance(value, str) and got.get("t") == "object":
-        return value.rpartition(".")[2]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value if isinstance(value, int | float | str | bool | None) else str(got.get("t"))
-
-
-def new_name(got: Mapping[str, Any]) -> str | None:
-    name = got.get("name")
-    return name.removeprefix("_VariableFunctionsClass.") if isinstance(name, str) else None
-
-
-def _type_name(got: Mapping[str, Any]) -> str | None:
-    kind, value = got.get("t"), got.get("v")
-    if kind == "object" and isinstance(value, str):
-        return value.rpartition(".")[2]
-    return kind if isinstance(kind, str) else None

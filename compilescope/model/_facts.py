@@ -40,11 +40,17 @@ def _guard(source: ProcessRecording, m: Any) -> Guard:
         str(m.get("kind")),
         f.text(m.get("source")),
         tuple(source.text(part) or "" for part in f.sequence(m.get("code"))),
-        f.mapping(m.get("got")),
+        _told(m.get("got")),
         m.get("old"),
         f.call(m.get("at"), source.file),
         f.mapping(m.get("operands")),
     )
+
+
+def _told(value: Any) -> dict[str, Any]:
+    """A value as capture tells it: without a type it tells nothing."""
+    told = dict(f.mapping(value))
+    return told if isinstance(told.get("t"), str) else {}
 
 
 def conversion(source: ProcessRecording, record: Record, compile_id: CompileId | None) -> Conversion | None:

@@ -42,7 +42,7 @@ def test_files(file: str, shown: str, torch: bool, library: bool) -> None:
 def test_a_project_below_a_folder_named_like_the_standard_librarys_is_the_users() -> None:
     file = "/home/user/lib/python3.11/train.py"
     assert Paths("/home").is_library(file) is False
-    assert Paths("/work").is_library(file) is True
+    assert Paths("/srv").is_library(file) is True
 
 
 def test_a_path_cut_on_the_left_is_found_by_its_end_if_only_one_fits() -> None:
