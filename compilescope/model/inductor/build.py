@@ -109,6 +109,7 @@ class Collector:
         self._epoch = 0
         self._pending: dict[GraphKey, _Pending] = {}
         self._graphs: list[GraphSource] = []
+        self._of: dict[GraphKey, list[GraphSource]] = {}
         self._aot: list[tuple[GraphKey, AotSource]] = []
         self._caches: list[tuple[GraphKey | None, CacheOutcome]] = []
         self._recorded: dict[GraphKey, list[Autotuning]] = {}
@@ -191,8 +192,7 @@ class Collector:
         elif key is not None and name == _METADATA:
             self._metadata(key, fact.text)
         elif key is not None and name == "triton_kernel_info":
-            latest = self._latest(key)
-            if latest is not None:
+            for latest in self._of.get(key, ())[-1:]:
                 latest.triton_info = fact.text
 
     def _metadata(self, key: GraphKey, text: Text) -> None:
@@ -216,15 +216,13 @@ class Collector:
         source.post_grad, source.dynamo = pending.post_grad, pending.dynamo
         pending.schedule, pending.calls, pending.post_grad = None, [], None
         self._graphs.append(source)
-
-    def _latest(self, key: GraphKey) -> GraphSource | None:
-        return next((g for g in reversed(self._graphs) if g.key == key), None)
+        self._of.setdefault(key, []).append(source)
 
     def _described(self, key: GraphKey, m: Mapping[str, Any]) -> None:
         """The `fx_graph` record names the file of its code; the first such code without a record is meant."""
         if m.get("inherited"):
             return
-        same = [g for g in self._graphs if g.key == key and not g.described]
+        same = [g for g in self._of.get(key, ()) if not g.described]
         named = [g for g in same if g.stem is not None and g.stem == m.get("code")]
         if named or same:
             (named or same)[0].described = m
@@ -279,7 +277,7 @@ def _share_schedules(graphs: Sequence[GraphSource]) -> None:
     """Code that was compiled in this process and later came from the cache: the scheduler's facts hold."""
     scheduled = {graph.stem: graph for graph in graphs if graph.schedule is not None and graph.stem}
     for graph in graphs:
-        made = scheduled.get(graph.stem)
+        made = scheduled.get(graph.stem or "")
         if graph.schedule is None and made is not None:
             graph.schedule, graph.calls = made.schedule, made.calls
 

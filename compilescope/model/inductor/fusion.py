@@ -57,13 +57,18 @@ def fusion(
 
 def eager_bytes(graph: FxGraph) -> Size:
     nodes = graph.by_name()
+    parts: dict[str, list[Node]] = {}  # a node with several results has no layout: its ``getitem`` nodes have
+    for node in graph.nodes:
+        if node.op == "getitem" and node.inputs:
+            parts.setdefault(node.inputs[0], []).append(node)
     total = size(0)
     for node in graph.calls:
         if is_view(node.op):
             continue
         for name in node.inputs:
             total = total + _bytes_of(name, graph, nodes)
-        total = total + _result_bytes(node, graph)
+        for made in [node] if node.tensor else parts.get(node.name, []):
+            total = total + _bytes_of(made.name, graph, nodes)
     return total
 
 
@@ -72,16 +77,6 @@ def _bytes_of(name: str, graph: FxGraph, nodes: Mapping[str, Node]) -> Size:
     tensor = node.tensor if node else printed_tensor(graph.inputs.get(name, ("", ""))[0])
     found = tensor.size_bytes if tensor else None
     return found if found is not None else size(0)
-
-
-def _result_bytes(node: Node, graph: FxGraph) -> Size:
-    """A node with several results has no layout of its own: its ``getitem`` nodes have."""
-    parts = [node] if node.tensor else [n for n in graph.nodes if n.op == "getitem" and node.name in n.inputs]
-    total = size(0)
-    for part in parts:
-        found = part.tensor.size_bytes if part.tensor else None
-        total = total + (found if found is not None else 0)
-    return total
 
 
 def _sum_known(sizes: Sequence[int | None]) -> Size | None:
@@ -98,21 +93,21 @@ def _moved(launches: Iterable[Launch]) -> Size | None:
 
 
 def missed_epilogues(code: OutputCode, walk: Walk) -> tuple[MissedEpilogue, ...]:
-    launches = walk.launches
     returned = {
         name
         for step in walk.steps
         if step.function == "call" and step.statement.text.startswith("return")
         for name in _NAME.findall(step.statement.text)
     }
+    uses = _uses(walk)
     found = []
-    for i, producer in enumerate(launches):
+    for i, producer in enumerate(walk.launches):
         if producer.kind not in _PRODUCERS:
             continue
         made = next((o for o in producer.operands if o.role == "out"), None)
         if made is None or made.name in returned:
             continue
-        readers = _readers(walk.root(made.name), launches[i + 1 :], walk)
+        readers = _readers(uses[walk.root(made.name)], i)
         if len(readers) == 1 and _is_pointwise(readers[0], code):
             found.append(
                 MissedEpilogue(producer.kernel, readers[0].kernel, made.name, made.tensor, producer.lines)
@@ -120,11 +115,28 @@ def missed_epilogues(code: OutputCode, walk: Walk) -> tuple[MissedEpilogue, ...]
     return tuple(found)
 
 
-def _readers(storage: str, launches: Sequence[Launch], walk: Walk) -> list[Launch]:
+Use = tuple[int, Launch, set[str]]  # position, launch, roles
+
+
+def _uses(walk: Walk) -> dict[str, list[Use]]:
+    """Storage -> the launches that take it, in order."""
+    uses: dict[str, list[Use]] = {}
+    for i, launch in enumerate(walk.launches):
+        for operand in launch.operands:
+            own = uses.setdefault(walk.root(operand.name), [])
+            if own and own[-1][0] == i:
+                own[-1][2].add(operand.role)
+            else:
+                own.append((i, launch, {operand.role}))
+    return uses
+
+
+def _readers(uses: Sequence[Use], after: int) -> list[Launch]:
     """Who reads the result, until its storage is written over: in place, or by another buffer's reuse."""
     readers = []
-    for launch in launches:
-        roles = {o.role for o in launch.operands if walk.root(o.name) == storage}
+    for i, launch, roles in uses:
+        if i <= after:
+            continue
         if roles & {"in", "inout"}:
             readers.append(launch)
         if roles & {"out", "inout"}:

@@ -112,6 +112,7 @@ class _Simulation:
             return
         self._names[storage].discard(name)
         if not self._names[storage]:
+            del self._names[storage]
             self._frees += 1
             found = self._sizes[storage]
             if found is not None:
@@ -132,7 +133,7 @@ class _Simulation:
     def _note_peak(self) -> None:
         if self._live_order > self._peak_order:
             self._peak, self._peak_order, self._peak_after = self._live, self._live_order, self._last
-            self._peak_set = tuple(storage for storage, names in self._names.items() if names)
+            self._peak_set = tuple(self._names)
 
     def plan(self) -> MemoryPlan:
         live = sorted(self._peak_set, key=lambda s: -self._order(s))[:MAX_LIVE]

@@ -87,7 +87,10 @@ def _definitions(lines: list[str]) -> tuple[dict[str, Definition], list[tuple[in
             definitions[name] = Definition(name, language, "\n".join(lines[i : end + 1]), tuple(comments))
             i, comments = end + 1, []
             continue
-        comments = [*comments, line] if line.startswith("#") else []
+        if line.startswith("#"):
+            comments.append(line)
+        elif comments:
+            comments = []
         rest.append((i + 1, line))
         i += 1
     return definitions, rest
