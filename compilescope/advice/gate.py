@@ -16,6 +16,7 @@ Level = Literal["fail", "warn", "info"]
 
 # Numbers that follow from how long the program ran: more of them alone is no regression.
 _GROWS_WITH_STEPS = frozenset(("breaks_executed", "eager_calls"))
+_MAY_BE_UNKNOWN = frozenset(("breaks_executed",))  # absent is not 0 there
 _TOTALS = {
     "graph-breaks": "graph_break_sites",
     "recompiles": "recompiles",
@@ -95,10 +96,12 @@ def _findings(findings: Sequence[Finding], budgets: Budgets, baseline: Baseline)
                 text = f"new ({finding.severity}): {finding.summary} [{finding.rule}] {finding.place}"
                 yield Outcome(level, text, finding.identity)
             continue
+        grown = list(_grown(finding, known, level))
         if rank < SEVERITIES.index(known.severity):
+            # Severity rises with seconds too, and those differ from run to run: alone they only warn.
             text = f"worse ({known.severity} -> {finding.severity}): {finding.summary} {finding.place}"
-            yield Outcome(level, text, finding.identity)
-        yield from _grown(finding, known, level)
+            yield Outcome(level if grown else "warn", text, finding.identity)
+        yield from grown
     gone = [i for i in baseline.findings if i not in {f.identity for f in findings}]
     if gone:
         yield Outcome("info", f"{len(gone)} known findings are gone: --write-baseline keeps it that way")
@@ -106,8 +109,8 @@ def _findings(findings: Sequence[Finding], budgets: Budgets, baseline: Baseline)
 
 def _grown(finding: Finding, known: Known, level: Level) -> Iterator[Outcome]:
     for name, value in counts(finding).items():
-        before = known.counts.get(name)
-        if before is not None and value > before:
+        before = known.counts.get(name, value if name in _MAY_BE_UNKNOWN else 0)
+        if value > before:
             soft = name in _GROWS_WITH_STEPS or finding.severity == "note"
             text = f"{name} {before:,} -> {value:,}: {finding.summary} {finding.place}"
             yield Outcome("warn" if soft else level, text, finding.identity)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from compilescope.advice.break_words import SIDE_EFFECT, TENSOR, WORDS
 from compilescope.advice.byproducts import byproducts, grown_container
@@ -28,10 +29,12 @@ def graph_breaks(facts: Facts, rows: Rows) -> Iterator[Finding]:
     for named in rows.breaks:
         row = named.row
         rule = _rule(facts, row)
-        key = facts.function_key(row.file, row.line, row.function)
-        groups[(*key, WORDS[rule].fix_kind, "" if _merges(rule) else rule)].append(named)
-    for group in groups.values():
-        yield _finding(facts, rows, sorted(group, key=lambda n: (n.row.line, n.ref)))
+        place = facts.function_key(row.file, row.line, row.function)
+        groups[(*place, WORDS[rule].fix_kind, "" if _merges(rule) else rule)].append(named)
+    changes = Counter(key[:2] for key in groups)
+    for key, group in groups.items():
+        ordered = sorted(group, key=lambda n: (n.row.line, n.ref))
+        yield _finding(facts, rows, ordered, changes=changes[key[:2]])
 
 
 def _merges(rule: str) -> bool:
@@ -54,7 +57,8 @@ def _rule(facts: Facts, row: GraphBreak) -> str:
     return slug
 
 
-def _finding(facts: Facts, rows: Rows, group: Sequence[Named[GraphBreak]]) -> Finding:
+def _finding(facts: Facts, rows: Rows, group: Sequence[Named[GraphBreak]], *, changes: int) -> Finding:
+    """``changes``: kinds of change that the function needs before it can be one graph."""
     recompiles = byproducts(facts, rows.recompiles, [n.row for n in group])
     cause = Cause(
         breaks=tuple(group),
@@ -65,7 +69,11 @@ def _finding(facts: Facts, rows: Rows, group: Sequence[Named[GraphBreak]]) -> Fi
     rule = _rule_of_group(facts, group)
     place = _callers_place(facts, group[0].row) if rule == "break_in_library" else None
     place = place or place_of_break(group[0].row)
-    return finding(facts, cause, place, _telling(facts, rule, place, cause), _severity(facts, rule, cause))
+    telling = _telling(facts, rule, place, cause)
+    if changes > 1:
+        more = f"one of {changes} changes that {place.function}() needs before it can be one graph"
+        telling = replace(telling, notes=(*telling.notes, more))
+    return finding(facts, cause, place, telling, _severity(facts, rule, cause))
 
 
 def _rule_of_group(facts: Facts, group: Sequence[Named[GraphBreak]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from compilescope.advice.autograd import recaptured_backward
 from compilescope.advice.blocks import repeated_blocks
@@ -66,7 +67,20 @@ def advise(
         new = list(rule(facts, rows))
         rows = rows.without(ref for finding in new for ref in finding.refs)
         found += new
-    return sorted(found, key=rank)
+    return _distinct(sorted(found, key=rank))
+
+
+def _distinct(found: list[Finding]) -> list[Finding]:
+    """Two causes that read the same get a number, in order of their lines: a baseline keeps them apart."""
+    seen: dict[str, list[int]] = {}
+    for finding in found:
+        seen.setdefault(finding.identity, []).append(finding.line or 0)
+    return [
+        f
+        if len(seen[f.identity]) == 1
+        else replace(f, identity=f"{f.identity}|{sorted(seen[f.identity]).index(f.line or 0) + 1}")
+        for f in found
+    ]
 
 
 def rank(finding: Finding) -> tuple[int, float, str, int, str]:

@@ -42,7 +42,7 @@ def finding_text(number: int, finding: Finding, *, width: int) -> str:
         *(row for note in evidence.notes for row in _field("note", note, width)),
         *_field("compiles", ", ".join(evidence.compile_ids), width),
         *_field("unless", finding.could_be_wrong or "", width),
-        *_field("sure", f"confidence {finding.confidence}", width),
+        *_field("sure", finding.confidence, width),
         *_field("rule", f"{finding.rule} ({finding.fix_kind})", width),
     ]
     if finding.diff:

@@ -44,7 +44,7 @@ def test_one_finding_in_full_has_evidence_doubt_and_diff(run: Run) -> None:
     for part in (
         "self.calls 0 -> 1 -> ... -> 8",
         "unless",
-        "confidence high",
+        "sure     high",
         '+        self.register_buffer("calls"',
     ):
         assert part in text

@@ -42,6 +42,14 @@ def test_identity_outlives_moved_lines_other_values_ids_and_processes(report: Ma
     assert all("Net.forward" in f.identity for f in before)
 
 
+def test_causes_that_read_the_same_are_numbered_by_line(report: MakeReport) -> None:
+    rows = report(failures=[failure(line=9), failure(line=5)])
+    assert [f.identity.rsplit("|", 1)[1] for f in sorted(advise(rows), key=lambda f: f.line or 0)] == [
+        "1",
+        "2",
+    ]
+
+
 def test_json_is_plain_and_has_the_names_of_the_contract(report: MakeReport) -> None:
     found = findings_json(advise(everything(report)))
     names = {"rule", "severity", "file", "line", "function", "summary", "cost", "saving", "fix", "fix_kind"}

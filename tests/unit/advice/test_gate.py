@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_rows import graph_break, recompile
+from report_rows import graph_break, limit_hit, recompile
 
 from compilescope.advice import advise
 from compilescope.advice import baseline as baselines
@@ -63,6 +63,19 @@ def test_counts_are_exact_but_executions_only_warn(report: MakeReport) -> None:
     more_steps = report(graph_breaks=[graph_break(runtime_hits=11)])
     assert gate(more_events, base).exit_status == 1
     assert [o.level for o in gate(more_steps, base).outcomes] == ["warn"]
+
+
+def test_severity_that_only_seconds_raised_warns_and_one_that_a_limit_raised_fails(
+    report: MakeReport,
+) -> None:
+    def ran(seconds: float, **fields: Any) -> Report:
+        return report(recompiles=[recompile("dtype", "x", wasted_compile_s=seconds, **fields)])
+
+    base = known(ran(1.0))
+    slow = gate(ran(40.0), base)
+    assert (slow.exit_status, [o.level for o in slow.outcomes]) == (0, ["warn"])
+    refused = replace(ran(1.0, blocked_by_limit=1), limit_hits=[limit_hit()])
+    assert gate(refused, base).exit_status == 1
 
 
 def test_what_is_gone_is_told_and_passes(report: MakeReport) -> None:

@@ -38,7 +38,9 @@ def test_sites_of_one_function_that_one_change_removes_are_one_finding(report: M
 
 def test_sites_that_need_different_changes_stay_apart(report: MakeReport) -> None:
     sites = [graph_break(), graph_break("numpy_unsupported", line=7)]
-    assert {f.rule for f in advise(report(graph_breaks=sites))} == {
+    found = advise(report(graph_breaks=sites))
+    assert all("one of 2 changes that forward() needs" in " ".join(f.evidence.notes) for f in found)
+    assert {f.rule for f in found} == {
         "print_in_compiled_region",
         "numpy_unsupported",
     }
