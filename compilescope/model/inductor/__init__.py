@@ -7,10 +7,11 @@ Feed a :class:`Collector` the records of a process; it keeps references. :func:`
 from __future__ import annotations
 
 from compilescope.model.inductor.agreement import Agreement, Disagreement, agreement
-from compilescope.model.inductor.build import KINDS, AotSource, Collector, Fact, GraphSource, InductorFacts
+from compilescope.model.inductor.build import KINDS, Collector
 from compilescope.model.inductor.caches import explained_misses, nearest, why_miss
 from compilescope.model.inductor.read import compare, read_aot, read_graph
 from compilescope.model.inductor.sizes import Size
+from compilescope.model.inductor.sources import AotSource, Fact, GraphSource, InductorFacts
 from compilescope.model.inductor.tensors import Tensor
 from compilescope.model.inductor.values import (
     Alias,

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from compilescope.model.inductor import autotune, cudagraphs
 from compilescope.model.inductor.caches import cache_outcome
-from compilescope.model.inductor.values import (
-    Autotuning,
-    CacheOutcome,
-    Cudagraphs,
-    GraphKey,
-    TritonTuning,
-)
-
-Text = Callable[[], "str | None"]
+from compilescope.model.inductor.sources import AotSource, Fact, GraphSource, InductorFacts, Text
+from compilescope.model.inductor.values import Autotuning, CacheOutcome, GraphKey, TritonTuning
 
 AOT_EVENTS = frozenset({"aot_joint_graph", "aot_forward_graph", "aot_backward_graph", "aot_inference_graph"})
+_METRICS = frozenset({"compilation_metrics", "bwd_compilation_metrics"})
 _POST_GRAD = "inductor_post_grad_graph"
 _METADATA = "aot_forward_graph_fw_metadata"
 _CACHES = ("fx_graph_cache_", "aotautograd_cache_")
 KINDS = frozenset(
     {
         *AOT_EVENTS,
+        *_METRICS,
         "inductor_output_code",
         "inductor_schedule",
         "inductor_calls",
@@ -42,43 +37,6 @@ KINDS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A record, as far as it matters here. ``c``: (frame, recompile, attempt, epoch); ``ca``: autograd id.
-
-    ``text`` reads the payload; ``rows`` are those of a `phases` record.
-    """
-
-    kind: str
-    c: Sequence[Any] | None
-    m: Mapping[str, Any]
-    text: Text
-    ca: int | None = None
-    rows: Sequence[Any] = ()
-
-
-@dataclass(slots=True)
-class AotSource:
-    texts: dict[str, Text] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class GraphSource:
-    """References to what is known of one compiled graph; :func:`read_graph` reads them."""
-
-    key: GraphKey
-    stem: str | None
-    code: Text
-    aot: AotSource
-    post_grad: Text | None = None
-    dynamo: Text | None = None
-    schedule: tuple[Mapping[str, Any], Text] | None = None
-    calls: list[Text] = field(default_factory=list)
-    described: Mapping[str, Any] = field(default_factory=dict)  # the `fx_graph` record
-    triton_info: Text | None = None
-    cache: str | None = None  # hit | miss | bypass
-
-
 @dataclass(slots=True)
 class _Pending:
     """What comes before the code it belongs to. The calls of partitions come before the schedule."""
@@ -88,18 +46,6 @@ class _Pending:
     post_grad: Text | None = None
     dynamo: Text | None = None
     aot: AotSource | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class InductorFacts:
-    """One process. ``graphs`` in the order their code was made or loaded."""
-
-    graphs: tuple[GraphSource, ...]
-    aot: tuple[tuple[GraphKey, AotSource], ...]
-    caches: tuple[tuple[GraphKey | None, CacheOutcome], ...]
-    autotunings: Mapping[GraphKey, tuple[Autotuning, ...]]
-    triton_tunings: tuple[TritonTuning, ...]
-    cudagraphs: Cudagraphs
 
 
 class Collector:
@@ -118,8 +64,12 @@ class Collector:
         self._cudagraphs: list[tuple[GraphKey | None, Mapping[str, Any]]] = []
         self._recordings_s: list[float] = []
         self._warnings: list[str] = []
+        self._disabled: list[str] = []
 
     def add(self, fact: Fact) -> None:
+        key = graph_key(fact.c, fact.ca)
+        if key is not None:
+            self._epoch = max(self._epoch, key[1])
         if fact.kind == "reset":
             self._epoch += 1
         elif fact.kind == "phases":
@@ -130,8 +80,11 @@ class Collector:
             self._tuning(fact.m)
         elif fact.kind == "cudagraph_record":
             self._cudagraphs.append((self._key_of_phase(fact.m.get("compile")), fact.m))
+        elif fact.kind in _METRICS:
+            reason = fact.m.get("cudagraph_skip_reason")
+            self._disabled += [reason] if isinstance(reason, str) else []
         elif fact.kind in KINDS:
-            self._of_a_compile(fact)
+            self._of_a_compile(key, fact)
 
     def _tuning(self, m: Mapping[str, Any]) -> None:
         """A kernel without its name is a candidate for fusing an epilogue, not a kernel of the graph."""
@@ -139,8 +92,7 @@ class Collector:
         if "Placeholder" not in found.kernel:
             self._tunings.append(found)
 
-    def _of_a_compile(self, fact: Fact) -> None:
-        key = graph_key(fact.c, fact.ca)
+    def _of_a_compile(self, key: GraphKey | None, fact: Fact) -> None:
         if fact.kind == "artifact":
             self._artifact(key, fact)
         elif key is None:
@@ -253,10 +205,22 @@ class Collector:
         if "cudagraph" in str(m.get("logger")) and isinstance(m.get("text"), str):
             self._warnings.append(m["text"])
 
+    def _assign_outcomes(self) -> None:
+        """By the cache key in the `fx_graph` record; without one by order, if there is one outcome a graph."""
+        found = [(key, outcome) for key, outcome in self._caches if outcome.cache == "fx_graph"]
+        by_key = {(key, outcome.key): outcome.outcome for key, outcome in found if outcome.key}
+        in_order: dict[GraphKey | None, list[str]] = {}
+        for key, outcome in found:
+            in_order.setdefault(key, []).append(outcome.outcome)
+        for key, graphs in self._of.items():
+            outcomes = in_order.get(key, [])
+            for i, graph in enumerate(graphs):
+                graph.cache = by_key.get((key, str(graph.described.get("cache_key"))))
+                if not graph.described and len(outcomes) == len(graphs):
+                    graph.cache = outcomes[i]
+
     def finish(self) -> InductorFacts:
-        outcomes = {(key, outcome.key): outcome.outcome for key, outcome in self._caches if outcome.key}
-        for graph in self._graphs:
-            graph.cache = outcomes.get((graph.key, str(graph.described.get("cache_key"))))
+        self._assign_outcomes()
         _share_schedules(self._graphs)
         keys = dict.fromkeys((*self._recorded, *self._phased))
         return InductorFacts(
@@ -268,7 +232,11 @@ class Collector:
             },
             triton_tunings=tuple(self._tunings),
             cudagraphs=cudagraphs.cudagraphs(
-                [g.described for g in self._graphs], self._cudagraphs, self._warnings, self._recordings_s
+                [g.described for g in self._graphs],
+                self._cudagraphs,
+                self._warnings,
+                self._recordings_s,
+                self._disabled,
             ),
         )
 

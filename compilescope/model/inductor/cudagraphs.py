@@ -76,14 +76,17 @@ def cudagraphs(
     records: Iterable[Recorded],
     warnings: Iterable[str],
     recordings_s: Iterable[float],
+    disabled: Iterable[str] = (),
 ) -> Cudagraphs:
-    """``graphs``: `fx_graph` records; ``recordings_s``: durations of phase ``CUDAGraphNode.record``."""
+    """``graphs``: `fx_graph` records; ``recordings_s``: durations of phase ``CUDAGraphNode.record``;
+    ``disabled``: reasons from the metrics of compiles.
+    """
     described, durations = list(graphs), list(recordings_s)
     recorded = functions(records)
-    disabled = [m.get("cudagraphs_disabled") for m in described]
+    reasons = [*(m.get("cudagraphs_disabled") for m in described), *disabled]
     return Cudagraphs(
         enabled=any(bool(m.get("cudagraphs")) for m in described) or bool(recorded or durations),
-        disabled_reason=next((reason for reason in disabled if isinstance(reason, str)), None),
+        disabled_reason=next((reason for reason in reasons if isinstance(reason, str)), None),
         skips=skips(warnings),
         functions=recorded,
         recordings=max(len(durations), sum(f.recordings for f in recorded)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from compilescope.model.inductor.tensors import Tensor, printed_tensor
@@ -61,48 +61,68 @@ class FxGraph:
 
 def parse_fx(text: str) -> FxGraph:
     """The outermost graph of a printed module; subgraphs of higher-order ops are left out. Never raises."""
-    inputs: dict[str, tuple[str, str]] = {}
-    nodes: list[Node] = []
-    outputs: list[Output] = []
-    known: set[str] = set()
-    line: SourceLine | None = None
-    state = "before"
-    for raw in text.split("\n"):
-        stripped = raw.strip()
-        if state == "before":
-            if stripped.startswith("def forward("):
-                for name, annotation in _INLINE_INPUT.findall(stripped):
-                    inputs[name] = (annotation, "")
-                state = "body" if stripped.endswith("):") else "signature"
-                known.update(inputs)
-        elif state == "signature":
-            if stripped in ("):", ")") or stripped.endswith("):"):
-                known.update(inputs)
-                state = "body"
-            elif found := _INPUT.match(stripped):
-                inputs[found.group(1)] = (found.group(2), found.group(3) or "")
-        elif state == "outputs":
-            if stripped == ")":
-                break
-            if found := _OUTPUT.match(stripped):
-                outputs.append(Output(found.group(1), found.group(2)))
-        elif stripped.startswith("# File: "):
-            line = _source_line(stripped)
-        elif stripped.startswith("# No stacktrace"):
-            line = None
-        elif stripped.startswith("return"):
-            if stripped.endswith("("):
-                state = "outputs"
-                continue
-            outputs += [Output(name, "") for name in _NAME.findall(stripped[6:])]
+    reader = _Reader()
+    for line in text.split("\n"):
+        if not reader.read(line.strip()):
             break
-        elif stripped.startswith(("class ", "def ")):
-            break
-        elif found := _NODE.match(stripped):
-            node = _node(found, line, known)
-            nodes.append(node)
-            known.add(node.name)
-    return FxGraph(inputs, tuple(nodes), tuple(outputs))
+    return FxGraph(reader.inputs, tuple(reader.nodes), tuple(reader.outputs))
+
+
+class _Reader:
+    """Line by line: the signature, the body, what is returned."""
+
+    def __init__(self) -> None:
+        self.inputs: dict[str, tuple[str, str]] = {}
+        self.nodes: list[Node] = []
+        self.outputs: list[Output] = []
+        self._known: set[str] = set()
+        self._line: SourceLine | None = None
+        self._part = self._before
+
+    def read(self, line: str) -> bool:
+        """False when the graph is over."""
+        return self._part(line)
+
+    def _before(self, line: str) -> bool:
+        if line.startswith("def forward("):
+            for name, annotation in _INLINE_INPUT.findall(line):
+                self.inputs[name] = (annotation, "")
+            self._enter(self._body if line.endswith("):") else self._signature)
+        return True
+
+    def _signature(self, line: str) -> bool:
+        if line == ")" or line.endswith("):"):
+            self._enter(self._body)
+        elif found := _INPUT.match(line):
+            self.inputs[found.group(1)] = (found.group(2), found.group(3) or "")
+        return True
+
+    def _enter(self, part: Callable[[str], bool]) -> None:
+        self._known.update(self.inputs)
+        self._part = part
+
+    def _body(self, line: str) -> bool:
+        if line.startswith("# File: "):
+            self._line = _source_line(line)
+        elif line.startswith("# No stacktrace"):
+            self._line = None
+        elif line.startswith("return") and line.endswith("("):
+            self._part = self._returned
+        elif line.startswith("return"):
+            self.outputs += [Output(name, "") for name in _NAME.findall(line[6:])]
+            return False
+        elif line.startswith(("class ", "def ")):
+            return False
+        elif found := _NODE.match(line):
+            node = _node(found, self._line, self._known)
+            self.nodes.append(node)
+            self._known.add(node.name)
+        return True
+
+    def _returned(self, line: str) -> bool:
+        if found := _OUTPUT.match(line):
+            self.outputs.append(Output(found.group(1), found.group(2)))
+        return line != ")"
 
 
 def _source_line(comment: str) -> SourceLine | None:

@@ -7,7 +7,6 @@ from typing import Any
 from compilescope.model.inductor import autotune
 from compilescope.model.inductor.agreement import Agreement, agreement
 from compilescope.model.inductor.aot import aot_graphs
-from compilescope.model.inductor.build import AotSource, GraphSource, Text
 from compilescope.model.inductor.crossings import crossings
 from compilescope.model.inductor.fusion import fusion
 from compilescope.model.inductor.fx_text import FxGraph, lines_by_name, parse_fx, result_dtypes
@@ -23,6 +22,7 @@ from compilescope.model.inductor.schedule import (
     parse_schedule,
     scheduled_kernels,
 )
+from compilescope.model.inductor.sources import AotSource, GraphSource, Text
 from compilescope.model.inductor.tensors import printed_tensor
 from compilescope.model.inductor.values import AotGraphs, CompiledGraph
 

@@ -128,6 +128,21 @@ def test_tunings_know_their_compile_in_their_epoch() -> None:
     assert facts.cudagraphs.recording_s == 0.5
 
 
+def test_an_imported_log_has_no_resets_and_no_records_of_ours() -> None:
+    """Epochs come from the ids then, outcomes from their order."""
+    code, later = "def call(args):\n    pass\n", (0, 0, 0, 2)
+    args = {"autotune_shape": "4x4, 4x4", "compile_id": "0/0"}
+    facts = _collect(
+        _fact("inductor_output_code", code, c=later),
+        _fact("artifact", '{"key": "f1"}', c=later, name="fx_graph_cache_hit"),
+        _fact("compilation_metrics", c=later, cudagraph_skip_reason="skipping cudagraphs due to cpu device"),
+        _fact("phases", c=None, rows=[["mm_template_autotuning", 0, 1e6, 3, args]]),
+    )
+    assert [graph.cache for graph in facts.graphs] == ["hit"]
+    assert list(facts.autotunings) == [(-1, 2, 0, 0)]
+    assert facts.cudagraphs.disabled_reason == "skipping cudagraphs due to cpu device"
+
+
 def test_torn_and_foreign_texts(real: Real) -> None:
     """A text cut anywhere gives what there is."""
     code, graph = real("h200_dynamic_code"), real("cpu_forward_graph")

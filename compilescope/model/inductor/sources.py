@@ -1,0 +1,60 @@
+"""References to what a recording holds of each compiled graph. Texts are read when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from compilescope.model.inductor.values import Autotuning, CacheOutcome, Cudagraphs, GraphKey, TritonTuning
+
+Text = Callable[[], "str | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A record, as far as it matters here. ``c``: (frame, recompile, attempt, epoch); ``ca``: autograd id.
+
+    ``text`` reads the payload; ``rows`` are those of a `phases` record.
+    """
+
+    kind: str
+    c: Sequence[Any] | None
+    m: Mapping[str, Any]
+    text: Text
+    ca: int | None = None
+    rows: Sequence[Any] = ()
+
+
+@dataclass(slots=True)
+class AotSource:
+    texts: dict[str, Text] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class GraphSource:
+    """References to what is known of one compiled graph; :func:`read_graph` reads them."""
+
+    key: GraphKey
+    stem: str | None
+    code: Text
+    aot: AotSource
+    post_grad: Text | None = None
+    dynamo: Text | None = None
+    schedule: tuple[Mapping[str, Any], Text] | None = None
+    calls: list[Text] = field(default_factory=list)
+    described: Mapping[str, Any] = field(default_factory=dict)  # the `fx_graph` record
+    triton_info: Text | None = None
+    cache: str | None = None  # hit | miss | bypass
+
+
+@dataclass(frozen=True, slots=True)
+class InductorFacts:
+    """One process. ``graphs`` in the order their code was made or loaded."""
+
+    graphs: tuple[GraphSource, ...]
+    aot: tuple[tuple[GraphKey, AotSource], ...]
+    caches: tuple[tuple[GraphKey | None, CacheOutcome], ...]
+    autotunings: Mapping[GraphKey, tuple[Autotuning, ...]]
+    triton_tunings: tuple[TritonTuning, ...]
+    cudagraphs: Cudagraphs
