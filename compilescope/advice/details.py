@@ -47,9 +47,9 @@ def guards_of(run: Run) -> dict[CompileKey, int]:
     }
 
 
-def threads_of(run: Run) -> dict[CompileKey, int]:
+def threads_of(run: Run) -> dict[CompileKey, str]:
     return {
-        (process.id, str(compiled.id)): compiled.thread
+        (process.id, str(compiled.id)): str(compiled.thread)
         for process in run.processes
         for compiled in process.compiles.values()
         if compiled.thread is not None

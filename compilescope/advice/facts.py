@@ -71,7 +71,7 @@ class Facts:
     report: Report
     sources: Sources
     guards: Mapping[CompileKey, int] = field(default_factory=dict)
-    threads: Mapping[CompileKey, int] = field(default_factory=dict)
+    threads: Mapping[CompileKey, str] = field(default_factory=dict)
     warnings: Sequence[str] = ()
 
     def function_key(self, file: str | None, line: int | None, function: str | None) -> tuple[str, str]:

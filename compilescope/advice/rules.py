@@ -51,7 +51,7 @@ def advise(
     sources: Mapping[str, str] | None = None,
     *,
     guards: Mapping[CompileKey, int] | None = None,
-    threads: Mapping[CompileKey, int] | None = None,
+    threads: Mapping[CompileKey, str] | None = None,
     warnings: Sequence[str] = (),
 ) -> list[Finding]:
     """Findings, what to fix first at the top. Pure: the same report gives the same list.

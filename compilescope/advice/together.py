@@ -9,6 +9,7 @@ from compilescope.advice.classify import concatenates, grows_by_one, rule_of
 from compilescope.advice.facts import Facts, Named, Rows
 from compilescope.advice.finding import Finding
 from compilescope.advice.recompiles import finding_of
+from compilescope.advice.threads import in_another_thread
 from compilescope.analysis.report import Recompile
 
 _THREAD_KINDS = frozenset(("size", "size_one", "grad_mode", "autocast", "dispatch_keys", "training_mode"))
@@ -27,13 +28,12 @@ def cache_growth(facts: Facts, rows: Rows) -> Iterator[Finding]:
 
 
 def mixed_threads(facts: Facts, rows: Rows) -> Iterator[Finding]:
-    """Mode or size recompiles that happened in another thread than the first compile of the function."""
+    """Mode or size recompiles in another thread than that of the first compile of the function."""
     for group in _by_function(facts, rows):
-        own = [n for n in group if n.row.kind in _THREAD_KINDS and _from_other_thread(facts, n.row)]
+        own = [n for n in group if n.row.kind in _THREAD_KINDS and in_another_thread(facts, n.row)]
         if own:
-            names = sorted({n.row.thread for n in own if n.row.thread})
-            where = f"in thread {', '.join(names)}" if names else "in other threads"
-            note = f"they happened {where}, not in that of the first compile"
+            names = ", ".join(sorted({n.row.thread for n in own if n.row.thread}))
+            note = f"they happened in thread {names}" if names else "several threads call it"
             yield finding_of(facts, rows, "thread_mixed_modes", own, notes=[note])
 
 
@@ -76,11 +76,3 @@ def _starts_or_steps(row: Recompile) -> bool:
 
 def _in_order(group: Group) -> Group:
     return sorted(group, key=lambda n: n.ref)
-
-
-def _from_other_thread(facts: Facts, row: Recompile) -> bool:
-    if not row.compile_ids:
-        return False
-    own = facts.threads.get((row.process, row.compile_ids[0]))
-    first = facts.threads.get((row.process, row.compile_ids[0].rsplit("/", 1)[0] + "/0"))
-    return own is not None and first is not None and own != first

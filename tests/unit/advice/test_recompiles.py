@@ -187,10 +187,28 @@ def test_threads_are_told_by_the_thread_of_the_first_compile(report: MakeReport)
         recompiles=[recompile("grad_mode", "grad mode", holder=None, thread="scorer", compile_ids=["0/1"])]
     )
     process = rows.recompiles[0].process
-    (found,) = advise(rows, threads={(process, "0/0"): 3, (process, "0/1"): 7})
+    (found,) = advise(rows, threads={(process, "0/0"): "trainer", (process, "0/1"): "scorer"})
     assert found.rule == "thread_mixed_modes"
-    assert "they happened in thread scorer, not in that of the first compile" in found.evidence.notes
-    assert advise(rows, threads={(process, "0/0"): 7, (process, "0/1"): 7})[0].rule == "grad_mode_toggle"
+    assert "they happened in thread scorer" in found.evidence.notes
+    assert (
+        advise(rows, threads={(process, "0/0"): "scorer", (process, "0/1"): "scorer"})[0].rule
+        == "grad_mode_toggle"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("for n in range(2):\n    Thread(target=work).start()\n", "thread_mixed_modes"),
+        ("a = Thread(target=work)\nb = threading.Thread(target=work)\n", "thread_mixed_modes"),
+        ("pool.submit(work, 3)\n", "thread_mixed_modes"),
+        ("Thread(target=work).start()\n", "grad_mode_toggle"),
+        ("for n in range(2):\n    Thread(target=other).start()\n", "grad_mode_toggle"),
+    ],
+)
+def test_where_no_thread_is_known_the_source_is_asked(report: MakeReport, text: str, rule: str) -> None:
+    row = recompile("grad_mode", "grad mode", holder=None, compile_ids=["0/1"], called_from="train.py:9 work")
+    assert advise(report(recompiles=[row]), {"train.py": text})[0].rule == rule
 
 
 def test_ranks_that_compile_different_numbers_of_times(report: MakeReport) -> None:
