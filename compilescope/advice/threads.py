@@ -10,14 +10,22 @@ from compilescope.analysis.report import Recompile
 
 
 def in_another_thread(facts: Facts, row: Recompile) -> bool:
-    """By the names of the threads that compiled; where one is unknown, by what the source starts as threads."""
+    """By the threads that compiled; where they read the same, by what the source starts as threads.
+
+    The system gives the ident of a thread that ended to the next one, so equal threads prove nothing.
+    """
+    if known_to_differ(facts, row):
+        return True
+    return _is_started_often(facts.sources, (row.called_from or "").rpartition(" ")[2])
+
+
+def known_to_differ(facts: Facts, row: Recompile) -> bool:
+    """Was this recompile in another thread than the first compile of its function?"""
     if not row.compile_ids:
         return False
     own = facts.threads.get((row.process, row.compile_ids[0]))
     first = facts.threads.get((row.process, row.compile_ids[0].rsplit("/", 1)[0] + "/0"))
-    if own is not None and first is not None:
-        return own != first
-    return _is_started_often(facts.sources, (row.called_from or "").rpartition(" ")[2])
+    return own is not None and first is not None and own != first
 
 
 def _is_started_often(sources: Sources, function: str) -> bool:

@@ -9,7 +9,7 @@ from compilescope.advice.classify import concatenates, grows_by_one, rule_of
 from compilescope.advice.facts import Facts, Named, Rows
 from compilescope.advice.finding import Finding
 from compilescope.advice.recompiles import finding_of
-from compilescope.advice.threads import in_another_thread
+from compilescope.advice.threads import in_another_thread, known_to_differ
 from compilescope.analysis.report import Recompile
 
 _THREAD_KINDS = frozenset(("size", "size_one", "grad_mode", "autocast", "dispatch_keys", "training_mode"))
@@ -32,7 +32,9 @@ def mixed_threads(facts: Facts, rows: Rows) -> Iterator[Finding]:
     for group in _by_function(facts, rows):
         own = [n for n in group if n.row.kind in _THREAD_KINDS and in_another_thread(facts, n.row)]
         if own:
-            names = ", ".join(sorted({n.row.thread for n in own if n.row.thread}))
+            names = ", ".join(
+                sorted({n.row.thread for n in own if n.row.thread and known_to_differ(facts, n.row)})
+            )
             note = f"they happened in thread {names}" if names else "several threads call it"
             yield finding_of(facts, rows, "thread_mixed_modes", own, notes=[note])
 

@@ -206,9 +206,10 @@ def test_threads_are_told_by_the_thread_of_the_first_compile(report: MakeReport)
         ("for n in range(2):\n    Thread(target=other).start()\n", "grad_mode_toggle"),
     ],
 )
-def test_where_no_thread_is_known_the_source_is_asked(report: MakeReport, text: str, rule: str) -> None:
+def test_where_threads_read_the_same_the_source_is_asked(report: MakeReport, text: str, rule: str) -> None:
     row = recompile("grad_mode", "grad mode", holder=None, compile_ids=["0/1"], called_from="train.py:9 work")
-    assert advise(report(recompiles=[row]), {"train.py": text})[0].rule == rule
+    same = {(row.process, "0/0"): "scorer", (row.process, "0/1"): "scorer"}
+    assert advise(report(recompiles=[row]), {"train.py": text}, threads=same)[0].rule == rule
 
 
 def test_ranks_that_compile_different_numbers_of_times(report: MakeReport) -> None:
