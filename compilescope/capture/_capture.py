@@ -44,7 +44,7 @@ class Capture:
 
         self.hooks: dict[str, str] = {}
         self._late = "torch._dynamo" in sys.modules and _something_compiled()
-        self.writer = Writer(folder, self._head, rank=rank(), on_failure=on_failure)
+        self.writer = Writer(folder, _weakly(self._head), rank=rank(), on_failure=on_failure)
         self.session = Session(self.writer)
         stacks = Stacks(self.writer, str(Path(torch.__file__).parent))
         self._stacks = stacks
@@ -62,6 +62,7 @@ class Capture:
         self._warnings = WarningHandler(self.session)
         self._patches: list[Patch] = []
         self._call_off: list[Callable[[], None]] = []
+        self.eager.on_inherited = self.conversions.write_inherited
         self.control.on_stance = self.eager.refresh
         self.conversions.on_begin = self.eager.began
         self.conversions.on_refused = self.eager.refused
@@ -180,6 +181,17 @@ class Capture:
         if self.session.active:
             for part in (self._stacks.forked, self.trace.forked, self.ticks.forked):
                 self.session.safely(part)
+
+
+def _weakly(method: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
+    """Wrappers that others took by value keep the writer alive; it must not keep the whole capture."""
+    reference = weakref.WeakMethod(method)
+
+    def call() -> dict[str, Any]:
+        alive = reference()
+        return {} if alive is None else alive()
+
+    return call
 
 
 _living: weakref.WeakSet[Capture] = weakref.WeakSet()

@@ -37,7 +37,7 @@ class Conversions:
         self._stacks = stacks
         self.on_begin: Callable[[Conversion], None] = lambda _: None
         self.on_refused: Callable[[Conversion, int], None] = lambda *_: None
-        self._refused: set[int] = set()
+        self._refused: dict[int, tuple[dict[str, Any], Any]] = {}  # code serial -> its `limit` record
         self.uninteresting = 0
 
     def install(self) -> list[Patch]:
@@ -47,6 +47,13 @@ class Conversions:
             patch(convert_frame.ConvertFrame, "__call__", self._make),
             patch(convert_frame.ConvertFrameAssert, "__call__", self._make),
         ]
+
+    def write_inherited(self, serial: int) -> None:
+        """In a forked child: name a code object that was refused in the parent and now runs eager here."""
+        known = self._refused.get(serial)
+        if known is not None:
+            fields, compile_id = known
+            self._session.writer.record("limit", {"m": {**fields, "inherited": True}}, c=compile_id)
 
     def _make(self, original: Wrapper) -> Wrapper:
         session = self._session
@@ -131,23 +138,18 @@ class Conversions:
     def _refuse(self, conversion: Conversion) -> None:
         serial = self._session.code_serial(conversion.code)
         if serial not in self._refused:
-            self._refused.add(serial)
             code = conversion.code
             limit, kind = _limit_in_force(conversion)
-            self._session.writer.record(
-                "limit",
-                {
-                    "m": {
-                        "code": serial,
-                        "name": code.co_name,
-                        "file": self._stacks.file_id(code.co_filename),
-                        "line": code.co_firstlineno,
-                        "limit": limit,
-                        "kind": kind,
-                    }
-                },
-                c=conversion.compile_id,
-            )
+            fields = {
+                "code": serial,
+                "name": code.co_name,
+                "file": self._stacks.file_id(code.co_filename),
+                "line": code.co_firstlineno,
+                "limit": limit,
+                "kind": kind,
+            }
+            self._refused[serial] = (fields, conversion.compile_id)
+            self._session.writer.record("limit", {"m": fields}, c=conversion.compile_id)
         self._session.safely(self.on_refused, conversion, serial)
 
 

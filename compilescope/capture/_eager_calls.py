@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from compilescope.capture._conversions import Conversion
@@ -28,6 +29,7 @@ _IN_CAPTURE = "/compilescope/capture/"
 class EagerCalls:
     def __init__(self, session: Session) -> None:
         self._session = session
+        self.on_inherited: Callable[[int], None] = lambda _: None
         self.counts: dict[int, int] = {}  # code serial -> guard misses that ran eager
         self._refused: dict[int, weakref.ref[Any]] = {}  # code serial -> code
         self._sites: dict[Any, int] = {}  # call site -> code serial refused there

@@ -46,6 +46,7 @@ class Ticks:
         self._written: dict[Any, int] = {}
         self._described: set[Any] = set()
         self._inherited = self._inherited_fx = 0
+        self._inherited_refusals: set[int] = set()
         self._open: dict[int, list[list[Any]]] = {}
         self._started = time.monotonic()
         self._last_bytes = 0
@@ -81,6 +82,7 @@ class Ticks:
                 for serial, n in list(self._eager.counts.items())
                 if self._changed(("e", serial), n)
             ]
+            self._name_inherited_refusals(eager)
             backward = self._inductor_rows()
             if graphs or eager or backward:
                 rows = [counter.row() for counter in graphs]
@@ -91,6 +93,12 @@ class Ticks:
         rows = [[*key, count] for key, count in self._buckets.counts() if self._changed(("d", key), count)]
         if rows:
             self._session.writer.record("dispatch", {"rows": rows})
+
+    def _name_inherited_refusals(self, eager: list[list[int]]) -> None:
+        for serial, _ in eager:
+            if serial in self._inherited_refusals:
+                self._inherited_refusals.discard(serial)
+                self._eager.on_inherited(serial)
 
     def _inductor_rows(self) -> list[list[int]]:
         changed = [g for g in list(self._fx_graphs.counters) if self._changed(("i", g.serial), g.cell[0])]
@@ -128,4 +136,5 @@ class Ticks:
             graph.cell[0] = 0
         for counter in self._graphs.counters:
             counter.clear()
+        self._inherited_refusals = set(self._eager.counts)
         self._eager.clear()
