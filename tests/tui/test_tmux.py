@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +30,8 @@ User code traceback:
 class Terminal:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._socket = str(folder / "tmux.socket")
+        self._sockets = tempfile.TemporaryDirectory(prefix="tmux-")  # a socket's path may have 107 bytes
+        self._socket = f"{self._sockets.name}/s"
 
     def start(self, command: str, *, size: tuple[int, int] = (100, 30)) -> None:
         code = f"from compilescope.cli.{command} import command; command()"
@@ -49,6 +51,7 @@ class Terminal:
 
     def kill(self) -> None:
         subprocess.run(["tmux", "-S", self._socket, "kill-server"], check=False, capture_output=True)
+        self._sockets.cleanup()
 
     def _tmux(self, *words: str) -> str:
         environment = {**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8"}

@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.message import Message
 
 from compilescope.views.tui._card import Card
-from compilescope.views.tui._code_view import CodeView
+from compilescope.views.tui._code_view import CodeView, colored
 from compilescope.views.tui._grid import Grid
 from compilescope.views.tui._keys import PAGE, Key
 from compilescope.views.tui._rows import Rows
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from compilescope.views.tui._pages import Page
 
 _MOST_COMPILES = 40
+_WARM_LINES = 3
 _EMPTY = "Choose a row on another screen and press enter: its source, graphs and generated code appear here."
 
 
@@ -73,7 +74,10 @@ def _search(code: CodeSource, subject: Card, post: Any) -> None:
 
 def _read(entry: Entry, post: Any) -> None:
     text = entry.document.read()
-    post(TextRead(entry, None if text is None else text.splitlines()))
+    lines = None if text is None else text.splitlines()
+    for line in (lines or [])[:_WARM_LINES]:
+        colored(entry.document.language, line)  # loads the lexer here, not while a key waits
+    post(TextRead(entry, lines))
 
 
 def _card(entry: Entry) -> Card:

@@ -125,12 +125,13 @@ class Grid(ScrollView, can_focus=True):
         row = self.rows.seen[index]
         at_cursor = index == self.cursor
         over = Style.null()
-        if self.fresh and self.rows.table.key(row) in self.fresh:
+        fresh = bool(self.fresh) and self.rows.table.key(row) in self.fresh
+        if fresh:
             over += self.get_component_rich_style("grid--fresh", partial=True)
         if at_cursor:
             over += self.get_component_rich_style("grid--cursor", partial=True)
         base = self.rich_style + over
-        segments = [Segment(self._mark(row, at_cursor), base)]
+        segments = [Segment(self._mark(row, at_cursor, fresh), base)]
         for width, column, _ in self._widths:
             text = fit(visible(column.cell(row)), width, cut=column.cut, right=column.right)
             tone = column.tone(row) if column.tone and not at_cursor else ""
@@ -138,13 +139,12 @@ class Grid(ScrollView, can_focus=True):
             segments.append(Segment(text + " ", style))
         return self._strip(segments)
 
-    def _mark(self, row: Any, at_cursor: bool) -> str:
-        cursor = ">" if at_cursor else " "
-        if self.rows.table.children is None:
-            return f"{cursor} "
-        if not self.rows.has_children(row):
-            return f"{cursor} "
-        return cursor + ("-" if self.rows.is_open(row) else "+")
+    def _mark(self, row: Any, at_cursor: bool, fresh: bool) -> str:
+        if self.rows.has_children(row):
+            below = "-" if self.rows.is_open(row) else "+"
+        else:
+            below = "*" if fresh else " "
+        return (">" if at_cursor else " ") + below
 
     def _strip(self, segments: list[Segment]) -> Strip:
         return Strip(segments).adjust_cell_length(self.size.width, segments[-1].style)
