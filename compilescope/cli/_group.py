@@ -10,7 +10,19 @@ import click
 
 from compilescope import __version__
 
-COMMANDS = ("run", "summary", "report", "pack", "doctor", "completion")
+COMMANDS = (
+    "run",
+    "summary",
+    "advise",
+    "report",
+    "tui",
+    "watch",
+    "ladder",
+    "check",
+    "pack",
+    "doctor",
+    "completion",
+)
 
 
 class LazyGroup(click.Group):
