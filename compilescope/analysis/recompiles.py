@@ -111,7 +111,7 @@ def _row(index: Index, cause: _Cause, origins: BreakOrigins) -> Recompile:
         code=index.source_line(place.file, place.line),
         named_by_torch=cause.named(),
         blocked_changes=[(c.old, c.new) for _, c in refused],
-        thread=None if last.thread is None else index.process.threads.get(last.thread),
+        thread=last.thread,
         meaning=change.detail,
     )
 

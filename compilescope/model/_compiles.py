@@ -23,6 +23,7 @@ class Compiles:
     def __init__(self, source: ProcessRecording) -> None:
         self._file = source.file
         self._text = source.text
+        self._threads: dict[int, str] = {}
         self._infer_epochs = source.kind == "torch_trace"
         self._epoch = 0
         self._drafts: dict[CompileId, CompileDraft] = {}
@@ -54,8 +55,17 @@ class Compiles:
         draft.started = True
         draft.stack = f.stack(record.m.get("stack"), self._file)
         draft.call = draft.call or f.call(record.x.get("call"), self._file) or draft.stack[-2::-1]
-        draft.thread = record.th
+        draft.thread = self._thread_of(record)
         draft.start_ns = draft.start_ns or record.t
+
+    def thread(self, record: Record) -> None:
+        """The name behind a thread's ident from here on: Python gives idents of ended threads to new ones."""
+        ident, name = f.number(record.m.get("ident")), f.text(record.m.get("name"))
+        if ident is not None and name is not None:
+            self._threads[ident] = name
+
+    def _thread_of(self, record: Record) -> str | None:
+        return self._threads.get(record.th) if record.th is not None else None
 
     def metrics(self, record: Record) -> None:
         compile_id, m = self.id_of(record), record.m
@@ -64,7 +74,7 @@ class Compiles:
         draft = self._draft(compile_id)
         code = f.location(m.get("co_filename"), m.get("co_firstlineno"), m.get("co_name"))
         draft.code = code or draft.code
-        draft.thread = draft.thread or record.th
+        draft.thread = draft.thread or self._thread_of(record)
         draft.wall_s = f.seconds(m.get("duration_us"), 1e-6) or f.seconds(
             m.get("entire_frame_compile_time_s")
         )

@@ -15,7 +15,7 @@ class CompileDraft:
     started: bool = False
     stack: tuple[Location, ...] = ()
     call: tuple[Location, ...] = ()
-    thread: int | None = None
+    thread: str | None = None
     start_ns: int | None = None
     end_ns: int | None = None
     wall_s: float | None = None

@@ -53,7 +53,6 @@ class ProcessBuilder:
         self._compile_calls = 0
         self._targets: list[CompileTarget] = []
         self._logs: list[LogLine] = []
-        self._threads: dict[int, str] = {}
         self._lost: Counter[str] = Counter()
         self._sources: dict[str, str] = {}
         self._unknown: Counter[str] = Counter()
@@ -81,7 +80,7 @@ class ProcessBuilder:
             "compile_call": self._compile_call,
             "compile_target": self._target,
             "log": self._log,
-            "thread": self._thread,
+            "thread": self._compiles.thread,
             "lost": self._lose,
             "source": self._keep_source,
             "process": lambda r: self._late_facts.update(r.m or r.x),
@@ -177,11 +176,6 @@ class ProcessBuilder:
         if len(self._logs) < _MAX_LOGS:
             self._logs.append(facts.log_line(self._source, record))
 
-    def _thread(self, record: Record) -> None:
-        ident, name = f.number(record.m.get("ident")), f.text(record.m.get("name"))
-        if ident is not None and name is not None:
-            self._threads[ident] = name
-
     def _lose(self, record: Record) -> None:
         fields = record.m or record.x
         self._lost[str(fields.get("why"))] = max(
@@ -238,7 +232,6 @@ class ProcessBuilder:
             compile_calls=self._compile_calls,
             targets=tuple(self._targets),
             logs=tuple(self._logs),
-            threads=self._threads,
             lost=dict(self._lost),
             sources=self._sources,
             unknown=dict(self._unknown),

@@ -39,7 +39,7 @@ class Compile:
     started: bool  # torch said dynamo_start; a refused compile never starts
     stack: tuple[Location, ...]  # torch's own user stack, outermost first
     call: tuple[Location, ...]  # Python frames of user code, innermost first
-    thread: int | None
+    thread: str | None  # name of the thread that compiled
     start_ns: int | None
     end_ns: int | None
     wall_s: float | None  # Dynamo and the forward backend
@@ -248,7 +248,6 @@ class Process:
     compile_calls: int
     targets: tuple[CompileTarget, ...]
     logs: tuple[LogLine, ...]
-    threads: Mapping[int, str]  # ident -> name of the threads that compiled
     lost: Mapping[str, int]
     sources: Mapping[str, str]
     unknown: Mapping[str, int]

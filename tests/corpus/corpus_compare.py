@@ -103,7 +103,6 @@ def _is_about(row: Recompile, want: Mapping[str, Any], case: Case) -> bool:
         and (torch_frame or row.function in names)
         and row.line == (line or want["line"])
         and ("holder" not in want or row.holder == want["holder"])
-        and ("thread" not in want or row.thread == want["thread"])
         and _same_source(row.source, want["source"])
     )
 

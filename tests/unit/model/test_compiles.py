@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from model_records import FakeLog, Recorder, record
 
 from compilescope.model import CompileId, Process
@@ -74,6 +76,13 @@ def test_backward_time_is_added_to_its_forward_even_after_a_reset(recorder: Reco
     (compiled,) = recorder.process().compiles.values()
     assert compiled.wall_s == 0.5
     assert compiled.backward_s == 0.25
+
+
+def test_a_thread_ident_has_the_name_it_had_when_the_compile_began(recorder: Recorder) -> None:
+    ident = threading.get_ident()
+    for number, name in enumerate(("trainer", "scorer")):
+        recorder.add("thread", {"ident": ident, "name": name}).compiled(0, number)
+    assert [c.thread for c in recorder.process().compiles.values()] == ["trainer", "scorer"]
 
 
 def test_reasons_are_a_list_or_bare_text(recorder: Recorder) -> None:
