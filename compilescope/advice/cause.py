@@ -39,8 +39,10 @@ class Cause:
         return sum(known) if known else None
 
     @property
-    def eager_calls(self) -> int:
-        return sum(n.row.eager_calls or 0 for n in self.limits)
+    def eager_calls(self) -> int | None:
+        """None when no limit's count is known."""
+        known = [n.row.eager_calls for n in self.limits if n.row.eager_calls is not None]
+        return sum(known) if known else None
 
     @property
     def made(self) -> int:
@@ -111,7 +113,7 @@ def finding(facts: Facts, cause: Cause, place: Place, telling: Telling, severity
         identity=identity(facts, telling.rule, place, telling.subject),
         cost=_cost(cause),
         saving=_saving(facts, cause),
-        executions=(cause.executed or 0) + cause.eager_calls,
+        executions=(cause.executed or 0) + (cause.eager_calls or 0),
         evidence=_evidence(cause, telling.notes),
         diff=telling.diff,
         confidence=telling.confidence,
@@ -165,7 +167,7 @@ def _cost(cause: Cause) -> dict[str, Amount]:
         cost["recompiles"] = Amount(cause.made, "counted", "compiles of code that had an entry already")
         if cause.wasted_s is not None:
             cost["compile_s"] = Amount(cause.wasted_s, "measured", "wall clock of those recompiles")
-    if cause.limits:
+    if cause.eager_calls is not None:
         cost["eager_calls"] = Amount(cause.eager_calls, "counted", "calls after the recompile limit")
     if cause.breaks:
         events = sum(n.row.events for n in cause.breaks)

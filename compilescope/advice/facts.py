@@ -41,9 +41,21 @@ class Rows:
         )
 
     def limits_of(self, recompiles: Iterable[Named[Recompile]]) -> tuple[Named[LimitHit], ...]:
-        """Limits that these causes ran into: of a function and process where one of them was refused."""
-        refused = {(n.row.function, n.row.process) for n in recompiles if n.row.blocked_by_limit}
-        return tuple(n for n in self.limits if (n.row.function, n.row.process) in refused)
+        """Limits that these causes used up: of a function where the cause that changed most is one of them.
+
+        Whether it changed once more at the refusal does not matter: the entries before were its.
+        """
+        own = {n.ref for n in recompiles}
+        return tuple(n for n in self.limits if self._most_changed(n.row) in own)
+
+    def _most_changed(self, limit: LimitHit) -> str | None:
+        rows = [
+            n for n in self.recompiles if (n.row.function, n.row.process) == (limit.function, limit.process)
+        ]
+        if not any(n.row.blocked_by_limit for n in rows):
+            return None
+        weights = {n.ref: (n.row.count + n.row.blocked_by_limit, n.row.blocked_by_limit) for n in rows}
+        return max(rows, key=lambda n: weights[n.ref]).ref
 
     def refusals_of(self, recompiles: Iterable[Named[Recompile]]) -> tuple[Named[Failure], ...]:
         """Under fullgraph=True the recompile limit raises: that error belongs to the cause."""

@@ -148,7 +148,12 @@ def _belongs(named: Named[Recompile], rows: Iterable[Named[Recompile]], rule: st
     ids = {(named.row.process, i) for i in named.row.compile_ids}
     for other in rows:
         together = bool(ids & {(other.row.process, i) for i in other.row.compile_ids})
-        if rule in _MODES or together or subject_of(other.row) == subject_of(named.row):
+        if (
+            rule in _MODES
+            or rule == "container_growth"
+            or together
+            or subject_of(other.row) == subject_of(named.row)
+        ):
             return True
     return False
 

@@ -137,6 +137,21 @@ def test_the_limit_belongs_to_the_cause_that_changed_most(report: MakeReport) ->
     assert first.saving.per_1000_steps_s is None
 
 
+def test_the_limit_goes_to_who_used_it_up_not_to_the_last_guard_that_failed(report: MakeReport) -> None:
+    """A log names one guard an entry: the counter filled seven entries, the mode happened to fail last."""
+    counter = recompile(source="n", count=6, compile_ids=[f"0/{n}" for n in range(1, 7)])
+    mode = recompile(source="mode", value_type="str", compile_ids=["0/7", "0/8"], blocked_by_limit=1)
+    first, second = advise(report(recompiles=[mode, counter], limit_hits=[limit_hit()], settled=False))
+    assert (first.evidence.changes[0].split()[0], first.severity) == ("n", "critical")
+    assert second.refs == ("recompiles[0]",)
+
+
+def test_unknown_eager_calls_are_not_zero(report: MakeReport) -> None:
+    rows = report(recompiles=[recompile(blocked_by_limit=1)], limit_hits=[limit_hit(eager_calls=None)])
+    (found,) = advise(rows)
+    assert ("eager_calls" in found.cost, found.severity) == (False, "critical")
+
+
 def test_the_limit_under_fullgraph_is_an_error_of_the_same_cause(report: MakeReport) -> None:
     row = recompile(value_type="str", source="mode", blocked_by_limit=1, count=7)
     raised = failure(exception="FailOnRecompileLimitHit", message="recompile_limit reached")
