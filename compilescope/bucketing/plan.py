@@ -14,6 +14,8 @@ from compilescope.ladder import BucketLadder, JointRung, LadderProduct, Pin, Ran
 Span = tuple[int, int | None]
 
 _ANY = BucketLadder()
+LARGEST_INT32 = 2**31 - 1
+"""Inductor's kernels index with 32 bits up to here, and guard on it; beyond, Triton has no grid for a hint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,9 @@ def remainder(job: Job, symbol: Any, valid: Span, shape_env: Any) -> Iterator[Jo
     if high is not None and (asked_high is None or high < asked_high):
         parts.append((high + 1, asked_high))
     for part in parts:
+        if part[0] > LARGEST_INT32:
+            yield Refusal(f"{part[0]}..", job.kind, f"no compiler is asked for sizes above {LARGEST_INT32}")
+            continue
         wanted = part[1] if part[1] is not None and part[1] < low else part[0]
         hint = admitted_hint(shape_env, [symbol], part, wanted)
         label = f"{part[0]}..{'' if part[1] is None else part[1]}@{hint}"
