@@ -66,9 +66,15 @@ def _worst(finding: Finding) -> Worst:
         code=finding.code,
         detail=", ".join(finding.evidence.changes[:2]) or None,
         cost=_cost_text(finding) or None,
-        note=f"fix: {finding.fix}",
+        note=_note(finding),
         called_from=finding.called_from,
     )
+
+
+def _note(finding: Finding) -> str:
+    """What to change; and where torch names another cause, that it is not the one."""
+    corrected = next((n for n in finding.evidence.notes if n.startswith("torch's own warning blames")), None)
+    return f"fix: {finding.fix}" + (f". {corrected}" if corrected else "")
 
 
 def _kind(finding: Finding) -> str:

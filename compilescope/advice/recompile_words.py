@@ -54,7 +54,7 @@ WORDS = {
     ),
     "optimizer_lr_float": RecompileWords(
         "tensor_lr",
-        "the learning rate of the compiled optimizer is a Python float that a scheduler changes",
+        "a scheduler changes the compiled optimizer's learning rate, a Python float",
         "give the optimizer a tensor: lr=torch.tensor(...), and capturable=True on a GPU",
         _SYMBOLIC,
     ),

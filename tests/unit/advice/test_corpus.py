@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from compilescope.advice import Finding, examine
+from compilescope.advice import Finding, examine, worst_from_findings
 from compilescope.advice.catalog import catalog
 from compilescope.advice.finding import SEVERITIES
 from compilescope.model import load
@@ -103,6 +103,14 @@ def test_the_cause_torch_blames_is_corrected() -> None:
     assert any(
         "torch's own warning blames len(stats); len(history) changed 8 times" in note for note in notes
     )
+
+
+def test_fix_first_keeps_the_correction_and_the_change() -> None:
+    (line,) = worst_from_findings(findings("24_history_grows"))
+    assert line.kind == "limit_hit"
+    assert line.note is not None
+    assert "fix: keep a preallocated tensor" in line.note
+    assert "torch's own warning blames len(stats)" in line.note
 
 
 def test_a_scalar_read_in_a_hook_is_one_cause_of_nine_breaks_eight_recompiles_and_a_limit() -> None:
