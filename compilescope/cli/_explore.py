@@ -31,8 +31,11 @@ def explore_or_print(path: Path, *, follow: bool) -> None:
         say("not a terminal: this is the summary")
         write(text.render(load_report(path), width=default_width(), ascii=not is_utf8(sys.stdout)))
         return
+    from compilescope.recording import open_recording
     from compilescope.views.tui import explore
 
+    if not follow:
+        open_recording(path)  # what cannot be read at all is said before the screen is taken
     explore(RecordingSource(path), follow=follow)
 
 

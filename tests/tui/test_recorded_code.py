@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from compilescope.cli import _explore
 from compilescope.cli._explore import RecordingSource
 from compilescope.cli._recorded_code import RecordedCode
-from compilescope.errors import OutputError
+from compilescope.errors import OutputError, RecordingNotFound
 from compilescope.recording import Writer, open_recording
 
 TEXT = "def f(x):\n    return x + 1\n"
@@ -104,6 +105,14 @@ def test_the_web_page_is_written_beside_the_work_and_never_over_another(
     assert path.read_text().startswith("<!")
     with pytest.raises(OutputError, match="exists"):
         source.export(report)
+
+
+def test_a_recording_that_is_not_there_is_told_before_the_screen_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_explore, "_is_terminal", lambda: True)
+    with pytest.raises(RecordingNotFound):
+        _explore.explore_or_print(tmp_path / "nothing", follow=False)
 
 
 @pytest.mark.parametrize("command", ["tui", "watch"])

@@ -39,6 +39,8 @@ class Card:
                 yield label, text
         if self.compile_ids:
             yield "compiles", compile_list(self.compile_ids)
+        if self.process:
+            yield "process", self.process
 
     def groups(self) -> Iterator[tuple[str, list[str]]]:
         """The lists that are not empty, at most 60 items each and a word on the rest."""
