@@ -10,6 +10,7 @@ import logging
 import math
 from typing import Any
 
+from compilescope.capture._inductor_ids import write
 from compilescope.capture._patches import Patch, Wrapper, patch
 from compilescope.capture._session import Session
 
@@ -61,14 +62,14 @@ class Autotuning:
 
     def _write(self, timings: Any, name: Any, input_nodes: Any, choices: Any) -> None:
         by_name = {choice.name: milliseconds for choice, milliseconds in timings.items()}
-        fields = {
+        fields: dict[str, object] = {
             "name": str(name),
             "inputs": [_input(node) for node in input_nodes],
             "choices": [_choice(choice, by_name) for choice in list(choices)[:MAX_CHOICES]],
             "count": len(choices),
             "failures": self._failures.take(),
         }
-        self._session.writer.record("autotune", {"m": fields}, c=self._session.current_compile_id())
+        write(self._session, "autotune", fields)
 
     def install_triton(self) -> Patch:
         from torch._inductor.runtime.triton_heuristics import CachingAutotuner
@@ -88,13 +89,13 @@ class Autotuning:
 
     def _write_configs(self, autotuner: Any, timings: Any) -> None:
         meta = getattr(autotuner, "inductor_meta", None) or {}
-        fields = {
+        fields: dict[str, object] = {
             "kernel": str(meta.get("kernel_name") or getattr(autotuner.fn, "__name__", "?")),
             "compile": str(getattr(autotuner, "compile_id", None) or "") or None,
             "is_backward": bool(getattr(autotuner, "is_backward", False)),
             "configs": [_config(launcher, ms) for launcher, ms in list(timings.items())[:MAX_CHOICES]],
         }
-        self._session.writer.record("triton_autotune", {"m": fields}, c=self._session.current_compile_id())
+        write(self._session, "triton_autotune", fields)
 
 
 class _FailedChoices(logging.Handler):

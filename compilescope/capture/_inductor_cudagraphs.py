@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from compilescope.capture._inductor_ids import write
 from compilescope.capture._patches import Patch, Wrapper, patch
 from compilescope.capture._session import Session
 
@@ -35,14 +36,14 @@ class CudagraphRecordings:
 
     def _write(self, manager: Any, new_inputs: Any, function_id: Any) -> None:
         mode = manager.id_to_mode.get(function_id)
-        fields = {
+        fields: dict[str, object] = {
             "function": getattr(function_id, "id", None),
             "mode": getattr(mode, "name", "").lower() or None,
             "compile": str(getattr(manager, "compile_id", None) or "") or None,
             "inputs": [_shape(value) for value in list(new_inputs)[:MAX_INPUTS]],
             "count": len(new_inputs),
         }
-        self._session.writer.record("cudagraph_record", {"m": fields}, c=self._session.current_compile_id())
+        write(self._session, "cudagraph_record", fields)
 
 
 def _shape(value: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from compilescope.capture._inductor_ids import write
 from compilescope.capture._inductor_nodes import described_call, described_node
 from compilescope.capture._patches import Patch, Wrapper, patch
 from compilescope.capture._session import Session
@@ -102,14 +103,8 @@ class InductorSchedule:
         self._write("inductor_calls", {"function": _text(name), "lines": lines}, calls)
 
     def _write(self, kind: str, summary: dict[str, Any], rows: list[Any]) -> None:
-        """The rows are a payload: compressed, and read only by those who ask."""
-        self._session.writer.record(
-            kind,
-            {"m": {k: v for k, v in summary.items() if v is not None}},
-            c=self._session.current_compile_id(),
-            payload=json.dumps(rows, separators=(",", ":")),
-            payload_kind=kind,
-        )
+        kept = {k: v for k, v in summary.items() if v is not None}
+        write(self._session, kind, kept, json.dumps(rows, separators=(",", ":")))
 
 
 def _text(value: Any) -> str | None:

@@ -56,6 +56,7 @@ class Collector:
         self._pending: dict[GraphKey, _Pending] = {}
         self._graphs: list[GraphSource] = []
         self._of: dict[GraphKey, list[GraphSource]] = {}
+        self._stems: dict[str, list[GraphSource]] = {}
         self._aot: list[tuple[GraphKey, AotSource]] = []
         self._caches: list[tuple[GraphKey | None, CacheOutcome]] = []
         self._recorded: dict[GraphKey, list[Autotuning]] = {}
@@ -169,15 +170,20 @@ class Collector:
         pending.schedule, pending.calls, pending.post_grad = None, [], None
         self._graphs.append(source)
         self._of.setdefault(key, []).append(source)
+        self._stems.setdefault(source.stem or "", []).append(source)
 
     def _described(self, key: GraphKey, m: Mapping[str, Any]) -> None:
         """The `fx_graph` record names the file of its code; the first such code without a record is meant."""
         if m.get("inherited"):
             return
-        same = [g for g in self._of.get(key, ()) if not g.described]
+        same = [g for g in self._of.get(key) or self._elsewhere(key, m) if not g.described]
         named = [g for g in same if g.stem is not None and g.stem == m.get("code")]
         if named or same:
             (named or same)[0].described = m
+
+    def _elsewhere(self, key: GraphKey, m: Mapping[str, Any]) -> list[GraphSource]:
+        """A record that does not know compiled autograd's id: same frame and recompile, same code."""
+        return [g for g in self._stems.get(str(m.get("code")), ()) if g.key[1:] == key[1:]]
 
     def _phases(self, rows: Iterable[Any]) -> None:
         for row in rows:
@@ -206,7 +212,7 @@ class Collector:
             self._warnings.append(m["text"])
 
     def _assign_outcomes(self) -> None:
-        """By the cache key in the `fx_graph` record; without one by order, if there is one outcome a graph."""
+        """By the key in the `fx_graph` record; without one by order, if there is one outcome a graph."""
         found = [(key, outcome) for key, outcome in self._caches if outcome.cache == "fx_graph"]
         by_key = {(key, outcome.key): outcome.outcome for key, outcome in found if outcome.key}
         in_order: dict[GraphKey | None, list[str]] = {}

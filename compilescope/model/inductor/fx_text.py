@@ -77,7 +77,7 @@ class _Reader:
         self.outputs: list[Output] = []
         self._known: set[str] = set()
         self._line: SourceLine | None = None
-        self._part = self._before
+        self._part: Callable[[str], bool] = self._before
 
     def read(self, line: str) -> bool:
         """False when the graph is over."""

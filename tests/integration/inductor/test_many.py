@@ -39,3 +39,14 @@ def test_candidates_of_a_gemm_on_the_cpu(record: Callable[..., ProcessRecording]
     assert graph.kernels[0].kind == expected
     bypass = [outcome.bypass_reason for _, outcome in facts.caches if outcome.outcome == "bypass"]
     assert any("freezing" in (reason or "") for reason in bypass)
+
+
+def test_a_reader_that_fails_costs_its_record_and_nothing_else(
+    record: Callable[..., ProcessRecording],
+) -> None:
+    process = record("failing")
+    lost = [r.x["why"] for r in process.records() if r.k == "lost"]
+    assert any("scheduler node not read" in why for why in lost)
+    assert any("_write_calls" in why for why in lost)
+    (graph,) = [read_graph(source, process.file) for source in collected(process).graphs]
+    assert [kernel.kind for kernel in graph.kernels] == [k.CPP_LOOP]

@@ -143,6 +143,15 @@ def test_an_imported_log_has_no_resets_and_no_records_of_ours() -> None:
     assert facts.cudagraphs.disabled_reason == "skipping cudagraphs due to cpu device"
 
 
+def test_a_graph_of_compiled_autograd_is_described_by_its_code() -> None:
+    code = Fact(
+        "inductor_output_code", _C, {"filename": "/tmp/caa.py"}, lambda: "def call(args):\n    pass\n", 0
+    )
+    facts = _collect(code, _fact("fx_graph", i=7, code="caa"))
+    (graph,) = facts.graphs
+    assert (graph.key, graph.described["i"]) == ((0, 0, 0, 0), 7)
+
+
 def test_torn_and_foreign_texts(real: Real) -> None:
     """A text cut anywhere gives what there is."""
     code, graph = real("h200_dynamic_code"), real("cpu_forward_graph")
