@@ -72,15 +72,15 @@ def advise(
 
 def _distinct(found: list[Finding]) -> list[Finding]:
     """Two causes that read the same get a number, in order of their lines: a baseline keeps them apart."""
-    seen: dict[str, list[int]] = {}
-    for finding in found:
-        seen.setdefault(finding.identity, []).append(finding.line or 0)
-    return [
-        f
-        if len(seen[f.identity]) == 1
-        else replace(f, identity=f"{f.identity}|{sorted(seen[f.identity]).index(f.line or 0) + 1}")
-        for f in found
-    ]
+    alike: dict[str, list[int]] = {}
+    for at, finding in enumerate(found):
+        alike.setdefault(finding.identity, []).append(at)
+    distinct = list(found)
+    for places in alike.values():
+        ordered = sorted(places, key=lambda at: (found[at].line or 0, at))
+        for number, at in enumerate(ordered if len(ordered) > 1 else (), 1):
+            distinct[at] = replace(found[at], identity=f"{found[at].identity}|{number}")
+    return distinct
 
 
 def rank(finding: Finding) -> tuple[int, float, str, int, str]:
