@@ -61,7 +61,7 @@ def test_a_screen_with_nothing_to_show_says_why(number: int) -> None:
 def test_what_is_unknown_is_not_shown_as_zero() -> None:
     async def steps(screen: Driver) -> None:
         overview = screen.text
-        assert "unknown of unknown" in overview
+        assert "compiling     unknown" in overview
         assert "? ran compiled code" in overview
         assert screen.row.split()[1] == "?" if (await screen.press("4")) else False
 

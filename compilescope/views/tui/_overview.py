@@ -96,6 +96,8 @@ def _ended(report: Report) -> str:
 
 def _share(report: Report) -> str:
     spent_s, wall_s = report.totals.compile_wall_s, report.recording.wall_s
+    if wall_s is None:
+        return seconds(spent_s)
     share = report.verdict.compile_share
     text = f"{seconds(spent_s)} of {seconds(wall_s)} ({percent(spent_s, wall_s)})"
     return text if not share else f"{text} {bar(min(share, 1.0), 1.0, _BAR_CELLS)}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import builders
 import pytest
 
@@ -72,6 +74,23 @@ def test_a_histogram_shows_shares_and_sums_up_what_was_not_kept() -> None:
     assert "98 %" in lines[0]
     assert all(line.rstrip()[-1] in "▏▎▍▌▋▊▉█" for line in lines)
     assert histogram([]) == []
+
+
+def test_placeholders_that_were_not_recorded_are_unknown_and_not_fixed() -> None:
+    table = TABLES[NAMES.index("shapes")]
+    cells = {column.name: column.cell for column in table.columns}
+    recorded = builders.rich().graphs[0]
+    unrecorded = replace(recorded, placeholders=[], sizes_seen=None)
+    assert (cells["sizes that change"](recorded), cells["tensors"](recorded)) == ("none: all fixed", "1")
+    assert (cells["sizes that change"](unrecorded), cells["tensors"](unrecorded)) == ("?", "?")
+
+
+def test_cache_outcomes_are_told_one_by_one_or_counted() -> None:
+    table = TABLES[NAMES.index("shapes")]
+    counted = replace(
+        builders.rich().graphs[0], cache={"fx_graph": {"hit": 1, "miss": 2}, "aot_autograd": "bypass"}
+    )
+    assert ("caches", "fx_graph 1 hit, 2 miss, aot_autograd bypass") in table.card(counted).facts
 
 
 def test_a_bar_is_never_longer_than_the_whole_nor_empty_for_something() -> None:

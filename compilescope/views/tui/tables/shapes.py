@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from compilescope.units import percent, seconds
@@ -36,7 +36,7 @@ def _card(row: Graph) -> Card:
             ("backend", row.backend),
             ("compile time", seconds(row.compile_s) if row.compile_s is not None else None),
             ("direction", "forward and backward" if row.backward else None),
-            ("caches", ", ".join(f"{cache} {outcome}" for cache, outcome in row.cache.items())),
+            ("caches", ", ".join(f"{cache} {_outcome(outcome)}" for cache, outcome in row.cache.items())),
             ("kernels", ", ".join(f"{n} {kind}" for kind, n in (row.kernels or {}).items() if n)),
         ],
         lists=[
@@ -49,6 +49,13 @@ def _card(row: Graph) -> Card:
         ],
         compile_ids=[row.compile_id],
     )
+
+
+def _outcome(outcome: object) -> str:
+    """'miss', or counted outcomes as '1 hit, 2 miss'."""
+    if isinstance(outcome, Mapping):
+        return ", ".join(f"{n} {name}" for name, n in outcome.items())
+    return str(outcome)
 
 
 def histogram(sizes: Sequence[SizeCount]) -> list[str]:
@@ -90,7 +97,14 @@ def _tensor(item: Placeholder) -> str:
 
 
 def _changing(row: Graph) -> str:
+    """The symbols of a graph. Placeholders are unknown, not none, where nothing of them was recorded."""
+    if not symbols(row):
+        return "none: all fixed" if row.placeholders or row.sizes_seen is not None else "?"
     return ", ".join(f"{item.expr or item.name} {item.source or ''}".strip() for item in symbols(row)[:8])
+
+
+def _tensors(row: Graph) -> int | None:
+    return sum(item.kind == "tensor" for item in row.placeholders) if row.placeholders else None
 
 
 def _distinct(row: Graph) -> int | None:
@@ -116,7 +130,7 @@ SHAPES: Table[Graph] = Table(
         Column("function", lambda row: row.function, share=3, sort=lambda row: row.function),
         Column(
             "sizes that change",
-            lambda row: one_line(_changing(row) or "none: all fixed", 300),
+            lambda row: one_line(_changing(row), 300),
             share=4,
             sort=lambda row: len(symbols(row)),
             tone=lambda row: "" if symbols(row) else "faint",
@@ -148,7 +162,7 @@ SHAPES: Table[Graph] = Table(
         ),
         Column(
             "tensors",
-            lambda row: number(sum(p.kind == "tensor" for p in row.placeholders)),
+            lambda row: number(_tensors(row)),
             width=8,
             right=True,
             above=110,
