@@ -65,6 +65,14 @@ class Cause:
             seen |= ids
         return round(total, 6) if known else None
 
+    def of_slowest(self) -> Cause:
+        """The part of the process that lost most: ranks run side by side, so their seconds do not add up."""
+        ids = sorted({n.row.process for n in self.recompiles})
+        parts = [
+            replace(self, recompiles=tuple(n for n in self.recompiles if n.row.process == i)) for i in ids
+        ]
+        return max(parts, key=lambda part: (part.wasted_s or 0.0, part.made), default=self)
+
     @property
     def processes(self) -> set[str]:
         return {
@@ -152,7 +160,7 @@ def _raised(facts: Facts, cause: Cause, severity: Severity) -> Severity:
         not n.row.suppressed for n in cause.failures
     ):
         return "critical"
-    spent, wall = cause.wasted_s or 0.0, facts.report.recording.wall_s
+    spent, wall = cause.of_slowest().wasted_s or 0.0, facts.report.recording.wall_s
     share = spent / wall if wall else 0.0
     if all(n.row.benign for n in cause.recompiles):
         return severity
@@ -181,16 +189,23 @@ def _cost(cause: Cause) -> dict[str, Amount]:
 
 
 def _saving(facts: Facts, cause: Cause) -> Saving | None:
-    spent = cause.wasted_s
+    several = len({n.row.process for n in cause.recompiles}) > 1
+    part = cause.of_slowest() if several and facts.is_distributed else cause
+    spent = part.wasted_s
     if spent is None:
         return None
+    what = (
+        "the recompiles of the slowest process, measured; "
+        if part is not cause
+        else "the recompiles, measured; "
+    )
     if cause.failures:
-        return Saving(spent, None, "the recompiles, measured; the calls that raised did no work at all")
+        return Saving(spent, None, f"{what}the calls that raised did no work at all")
     if cause.limits:
-        return Saving(spent, None, "the recompiles, measured; what the eager calls cost is unknown")
+        return Saving(spent, None, f"{what}what the eager calls cost is unknown")
     settled = facts.report.verdict.settled
     later = 0.0 if settled else None
-    basis = "the recompiles, measured; " + (
+    basis = what + (
         "compiling has settled, so it is paid once per process" if settled else "how many follow is unknown"
     )
     return Saving(spent, later, basis)

@@ -95,6 +95,11 @@ class Facts:
         return max((b.runtime_hits or 0 for b in self.report.graph_breaks), default=0)
 
     @cached_property
+    def is_distributed(self) -> bool:
+        """Ranks of one job, which run side by side."""
+        return len({p.rank for p in self.report.processes if p.rank is not None}) > 1
+
+    @cached_property
     def uses_compiled_autograd(self) -> bool:
         return any(i.startswith("!") for frame in self.report.frames for i in frame.compile_ids)
 

@@ -28,6 +28,9 @@ _ONCE_IS_RIGHT = frozenset(  # torch makes these symbolic by itself, or keeps bo
         "module_float_attribute",
         "intended_size_variants",
         "flag_argument_variants",
+        "optional_argument",
+        "requires_grad_change",
+        "size_zero_or_one",
         "module_flag_attribute",
     )
 )
@@ -186,9 +189,10 @@ def _severity(rule: str, cause: Cause) -> Severity:
         return "high"  # the limit is another cause's too, which carries its cost
     if rule in _SEVERITY:
         return _SEVERITY[rule]
-    if rule in _ONCE_IS_RIGHT and cause.made <= 1:
+    made = cause.of_slowest().made
+    if rule in _ONCE_IS_RIGHT and made <= 1:
         return "note"
-    return "medium" if cause.made >= _REPEATS else "low"
+    return "medium" if made >= _REPEATS else "low"
 
 
 def _notes(rule: str, cause: Cause, head: Recompile) -> Iterator[str]:

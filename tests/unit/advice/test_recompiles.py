@@ -172,6 +172,18 @@ def test_one_recompile_that_settles_by_itself_is_a_note(report: MakeReport, kind
     )
 
 
+def test_one_recompile_on_each_of_eight_ranks_is_one_recompile(report: MakeReport) -> None:
+    """Ranks run side by side: neither their recompiles nor their seconds add up."""
+    ranks = [ProcessInfo(f"p{n}", n, n, 8, "2.13", "3.11", "CPU") for n in range(8)]
+    rows = [recompile("size", "x dim 0", process=f"p{n}", wasted_compile_s=40.0 + n) for n in range(8)]
+    (found,) = advise(report(processes=ranks, recompiles=rows, wall_s=10_000.0))
+    assert found.severity == "note"
+    assert found.cost["recompiles"].value == 8
+    assert found.saving is not None
+    assert found.saving.seconds == 47.0
+    assert "slowest process" in found.saving.basis
+
+
 def test_time_makes_a_rare_recompile_matter(report: MakeReport) -> None:
     """Two recompiles of 150 s are no detail, though two is a small number."""
     rows = [recompile("dtype", "x", count=2, compile_ids=["0/1", "0/2"], wasted_compile_s=300.0)]
