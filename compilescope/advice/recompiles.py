@@ -34,6 +34,10 @@ _ONCE_IS_RIGHT = frozenset(  # torch makes these symbolic by itself, or keeps bo
         "module_flag_attribute",
     )
 )
+# Two values give two versions; a third compile comes from another cause that changed beside them.
+_TWO_VALUED = frozenset(
+    ("flag_argument_variants", "module_flag_attribute", "optional_argument", "requires_grad_change")
+)
 _SEVERITY: dict[str, Severity] = {
     "train_eval_toggle": "note",
     "last_partial_batch": "note",
@@ -190,7 +194,7 @@ def _severity(rule: str, cause: Cause) -> Severity:
     if rule in _SEVERITY:
         return _SEVERITY[rule]
     made = cause.of_slowest().made
-    if rule in _ONCE_IS_RIGHT and made <= 1:
+    if rule in _ONCE_IS_RIGHT and made <= (2 if rule in _TWO_VALUED else 1):
         return "note"
     return "medium" if made >= _REPEATS else "low"
 
