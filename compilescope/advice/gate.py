@@ -10,7 +10,7 @@ from compilescope.advice.baseline import Baseline, Known, baseline_of, counts, e
 from compilescope.advice.budgets import Budgets
 from compilescope.advice.finding import SEVERITIES, Finding
 from compilescope.analysis.report import Report
-from compilescope.units import seconds
+from compilescope.units import count, seconds
 
 Level = Literal["fail", "warn", "info"]
 
@@ -104,7 +104,7 @@ def _findings(findings: Sequence[Finding], budgets: Budgets, baseline: Baseline)
         yield from grown
     gone = [i for i in baseline.findings if i not in {f.identity for f in findings}]
     if gone:
-        yield Outcome("info", f"{len(gone)} known findings are gone: --write-baseline keeps it that way")
+        yield Outcome("info", f"{count(len(gone), 'known finding')} gone: --write-baseline keeps it that way")
 
 
 def _grown(finding: Finding, known: Known, level: Level) -> Iterator[Outcome]:

@@ -34,7 +34,9 @@ def graph_breaks(facts: Facts, rows: Rows) -> Iterator[Finding]:
     changes = Counter(key[:2] for key in groups)
     for key, group in groups.items():
         ordered = sorted(group, key=lambda n: (n.row.line, n.ref))
-        yield _finding(facts, rows, ordered, changes=changes[key[:2]])
+        found = _finding(facts, rows, ordered, changes=changes[key[:2]])
+        rows = rows.without(found.refs)
+        yield found
 
 
 def _merges(rule: str) -> bool:

@@ -15,4 +15,6 @@ def optimizer_learning_rate(facts: Facts, rows: Rows) -> Iterator[Finding]:
     own = [n for n in rows.recompiles if rule_of(facts, n.row) == "optimizer_lr_float"]
     for function in sorted({(n.row.file, n.row.function) for n in own}):
         group = [n for n in own if (n.row.file, n.row.function) == function]
-        yield finding_of(facts, rows, "optimizer_lr_float", group)
+        found = finding_of(facts, rows, "optimizer_lr_float", group)
+        rows = rows.without(found.refs)
+        yield found

@@ -24,7 +24,9 @@ def cache_growth(facts: Facts, rows: Rows) -> Iterator[Finding]:
         grown = [n for n in sizes if concatenates(facts.sources, n.row)]
         positions = [n for n in group if rule_of(facts, n.row) in _POSITION_RULES and _starts_or_steps(n.row)]
         if grown or (sizes and len(positions) > 1):
-            yield finding_of(facts, rows, "kv_cache_growth", _in_order([*sizes, *positions]))
+            found = finding_of(facts, rows, "kv_cache_growth", _in_order([*sizes, *positions]))
+            rows = rows.without(found.refs)
+            yield found
 
 
 def mixed_threads(facts: Facts, rows: Rows) -> Iterator[Finding]:
@@ -36,7 +38,9 @@ def mixed_threads(facts: Facts, rows: Rows) -> Iterator[Finding]:
                 sorted({n.row.thread for n in own if n.row.thread and known_to_differ(facts, n.row)})
             )
             note = f"they happened in thread {names}" if names else "several threads call it"
-            yield finding_of(facts, rows, "thread_mixed_modes", own, notes=[note])
+            found = finding_of(facts, rows, "thread_mixed_modes", own, notes=[note])
+            rows = rows.without(found.refs)
+            yield found
 
 
 def diverging_ranks(facts: Facts, rows: Rows) -> Iterator[Finding]:
@@ -53,7 +57,9 @@ def diverging_ranks(facts: Facts, rows: Rows) -> Iterator[Finding]:
             most, least = max(made.values()), min(made.values())
             slow = ", ".join(str(rank) for rank, n in sorted(made.items()) if n == most)
             note = f"rank {slow} recompiled {most} times, others {least}"
-            yield finding_of(facts, rows, "rank_divergent_shapes", sized, notes=[note])
+            found = finding_of(facts, rows, "rank_divergent_shapes", sized, notes=[note])
+            rows = rows.without(found.refs)
+            yield found
 
 
 def _recompiles_by_rank(facts: Facts, row: Recompile, ranks: dict[str, int]) -> dict[int, int]:

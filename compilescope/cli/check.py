@@ -43,6 +43,7 @@ def command(recording: Path, chosen: Path | None, renew: bool) -> int:
     from compilescope.advice.gate import check
     from compilescope.model import load
     from compilescope.recording import open_recording
+    from compilescope.units import count
 
     budgets = find_budgets(Path())
     path = chosen or budgets.baseline or _DEFAULT
@@ -50,7 +51,7 @@ def command(recording: Path, chosen: Path | None, renew: bool) -> int:
     if renew:
         text = baselines.to_json(baselines.baseline_of(report, findings))
         write_new(path, lambda file: _save(file, text), force=True)
-        say(f"wrote {path}: {len(findings)} findings are accepted from now on")
+        say(f"wrote {path}: accepts {count(len(findings), 'finding')} from now on")
         return 0
     verdict = check(report, findings, budgets, baselines.read(path))
     write(_text(verdict))
