@@ -69,6 +69,8 @@ def why_miss(a: Sequence[Component], b: Sequence[Component]) -> tuple[KeyChange,
             changes.append(KeyChange(path, "added", "", new.text[:MAX_SHOWN]))
         elif new is None and old is not None:
             changes.append(KeyChange(path, "removed", old.text[:MAX_SHOWN], ""))
+        elif old is not None and new is not None and old.digest != new.digest and old.text == new.text:
+            changes.append(KeyChange(path, "digest", old.text[:MAX_SHOWN], new.text[:MAX_SHOWN]))
         elif old is not None and new is not None and old.digest != new.digest:
             changes.append(KeyChange(path, "changed", *_differing(old.text, new.text)))
     return tuple(sorted(changes, key=lambda change: _rank(change.path)))

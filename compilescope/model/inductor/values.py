@@ -284,7 +284,7 @@ class KeyChange:
     """A component of the key that differs. ``before``/``after``: the part of the text that does."""
 
     path: str
-    change: str  # changed | added | removed
+    change: str  # changed | added | removed | digest: the values print alike
     before: str
     after: str
 

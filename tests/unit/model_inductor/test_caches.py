@@ -67,7 +67,7 @@ def test_what_a_person_can_change_comes_first() -> None:
 def test_the_digest_decides() -> None:
     a, b = [Component("torch_version", "1", "same text")], [Component("torch_version", "2", "same text")]
     (change,) = why_miss(a, b)
-    assert change.path == "torch_version"
+    assert (change.path, change.change) == ("torch_version", "digest")
     assert why_miss(a, a) == ()
 
 
