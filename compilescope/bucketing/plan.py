@@ -15,7 +15,7 @@ Span = tuple[int, int | None]
 
 _ANY = BucketLadder()
 LARGEST_INT32 = 2**31 - 1
-"""Inductor's kernels index with 32 bits up to here, and guard on it; beyond, Triton has no grid for a hint."""
+"""Inductor indexes with 32 bits up to here, and guards on it; beyond, Triton has no grid for a hint."""
 
 
 @dataclass(frozen=True, slots=True)

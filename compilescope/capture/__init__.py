@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from compilescope.capture._capture import Capture
 
-__all__ = ["attach", "detach", "is_attached", "probe", "snapshot"]
+__all__ = ["attach", "detach", "is_attached", "note", "probe", "snapshot"]
 
 _attached: Capture | None = None
 
@@ -45,6 +46,12 @@ def snapshot() -> None:
     """Write the run-time counts now."""
     if _attached is not None:
         _attached.snapshot()
+
+
+def note(kind: str, fields: Mapping[str, object]) -> None:
+    """Write one record of the program's own, such as a training step. Does nothing where nothing records."""
+    if _attached is not None:
+        _attached.session.safely(_attached.writer.record, kind, {"m": dict(fields)})
 
 
 def probe() -> dict[str, str]:

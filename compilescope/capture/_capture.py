@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 import sys
 import weakref
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from compilescope.capture._graphs import Graphs, counting_functions
 from compilescope.capture._guard_failures import GuardFailures
 from compilescope.capture._head import current_stance, dynamo_config, head, rank
 from compilescope.capture._imports import after_import
+from compilescope.capture._inductor_hooks import InductorHooks
 from compilescope.capture._late import Late
 from compilescope.capture._patches import HookMissingError, Patch
 from compilescope.capture._session import Session
@@ -58,6 +61,7 @@ class Capture:
         self.fx_graphs = FxGraphs(self.session)
         self.buckets = Buckets(self.session)
         self.ticks = Ticks(self.session, self.graphs, self.fx_graphs, self.buckets, self.eager, self.trace)
+        self.inductor = InductorHooks(self.session, stacks)
         self.late = Late(self.session, stacks, self.graphs, self.entries)
         self._warnings = WarningHandler(self.session)
         self._patches: list[Patch] = []
@@ -79,6 +83,10 @@ class Capture:
             after_import("torch._dynamo", self._install_dynamo),
             after_import("torch._inductor.output_code", self._install_inductor),
         ]
+        self._call_off += [
+            after_import(module, functools.partial(self._install_late, name, install))
+            for module, (name, install) in self.inductor.by_module().items()
+        ]
         _living.add(self)
         _at_multiprocessing_exit(self)
         atexit.register(self.close, "atexit")
@@ -93,6 +101,10 @@ class Capture:
         self._install("fx_graphs", self.fx_graphs.install)
         self.session.safely(self._write_hooks)
 
+    def _install_late(self, name: str, install: Install) -> None:
+        self._install(name, install)
+        self.session.safely(self._write_hooks)
+
     def _write_hooks(self) -> None:
         if not self.session.active:
             return
@@ -101,12 +113,14 @@ class Capture:
 
     def probe(self) -> dict[str, str]:
         """Install everything, look at what went in, take it off."""
-        import torch._dynamo
-        import torch._inductor.output_code  # noqa: F401
-
         self.session.active = False
+        import_module("torch._dynamo")
         self._install_dynamo()
+        import_module("torch._inductor.output_code")
         self._install_inductor()
+        for module, (name, install) in self.inductor.by_module().items():
+            import_module(module)
+            self._install(name, install)
         self.detach()
         return dict(self.hooks)
 
@@ -172,6 +186,7 @@ class Capture:
         self.session.safely(self.eager.remove)
         self.session.safely(self.late.remove)
         self.session.safely(self.buckets.remove)
+        self.session.safely(self.inductor.remove)
         _living.discard(self)
         self.session.safely(uninstall_warnings, self._warnings)
         self.session.safely(uninstall_trace, self.trace)

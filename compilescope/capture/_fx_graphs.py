@@ -50,6 +50,7 @@ class FxGraphs:
     def _observe(self, compiled: Any) -> None:
         graph = FxGraph(len(self.counters), self._session.current_compile_id(), _describe(compiled))
         graph.description["i"] = graph.serial
+        graph.description["ca"] = self._session.compiled_autograd_id()
         self.counters.append(graph)
         self.write(graph)
         function = compiled.current_callable

@@ -71,6 +71,12 @@ class Session:
             known = self._codes.setdefault(key, (next(self._serials), gone))
         return known[0]
 
+    def compiled_autograd_id(self) -> int | None:
+        from torch._guards import CompileContext
+
+        trace_id = CompileContext.current_trace_id()
+        return None if trace_id is None else trace_id.compile_id.compiled_autograd_id
+
     def current_compile_id(self) -> CompileId | None:
         """The compile id torch is working on in this thread, as records carry it."""
         from torch._guards import CompileContext

@@ -65,7 +65,7 @@ class TraceHandler(logging.Handler):
         self._phases_lock = threading.Lock()
         self._file_ids: dict[int, int] = {}  # torch's interned file id -> the recording's
         self._started: set[tuple[Any, ...]] = set()
-        self._named: set[int] = set()
+        self._named: dict[int, str | None] = {}
         self._rank: int | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -138,13 +138,17 @@ class TraceHandler(logging.Handler):
         )
 
     def _name_thread(self, ident: int | None) -> None:
-        """Once per compiling thread. ``threading.current_thread()`` would register a foreign thread."""
-        if ident is None or ident in self._named:
+        """Whenever an ident is somebody else's: they are used again after a thread has ended.
+
+        ``threading.current_thread()`` would register a foreign thread in the program's own list.
+        """
+        if ident is None:
             return
-        self._named.add(ident)
         thread = threading._active.get(ident)  # type: ignore[attr-defined]
-        if thread is not None:
-            self._session.writer.record("thread", {"m": {"ident": ident, "name": thread.name}})
+        name = None if thread is None else thread.name
+        if self._named.get(ident, "") != name:
+            self._named[ident] = name
+            self._session.writer.record("thread", {"m": {"ident": ident, "name": name}})
 
     def _compile_id(self, name: str, envelope: dict[str, Any]) -> tuple[Any, ...] | None:
         if "frame_id" not in envelope and "compiled_autograd_id" not in envelope:

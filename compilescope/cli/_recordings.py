@@ -56,10 +56,14 @@ def _changed_ns(path: Path) -> int:
 
 def load_report(recording: Path) -> Report:
     """Raises RecordingError when it cannot be read at all."""
-    from compilescope.analysis import build_report
+    from dataclasses import replace
+
+    from compilescope.advice import examine, worst_from_findings
+    from compilescope.model import load
     from compilescope.recording import open_recording
 
-    return build_report(open_recording(recording))
+    report, found = examine(load(open_recording(recording)))
+    return replace(report, worst=worst_from_findings(found))
 
 
 def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:

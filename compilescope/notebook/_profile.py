@@ -73,7 +73,7 @@ class profile:  # noqa: N801  used like contextlib's and torch's own profile
         self._note(self._facts | ended)
 
     def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
-        """As a decorator: each call of ``function`` is a recording; the second replaces nothing by default."""
+        """As a decorator: each call of ``function`` is a recording; the second one needs ``force``."""
 
         @functools.wraps(function)
         def recorded(*args: P.args, **kwargs: P.kwargs) -> T:
