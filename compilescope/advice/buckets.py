@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from compilescope.advice.cause import Cause, Place, Telling, finding, with_cost
@@ -16,7 +17,7 @@ _WASTE = 0.25  # of all rows computed
 def buckets(facts: Facts, _rows: Rows) -> Iterator[Finding]:
     ladders: dict[str, list[Mapping[str, Any]]] = {}
     for bucket in facts.report.buckets:
-        ladders.setdefault(str(bucket.get("graph")), []).append(bucket)
+        ladders.setdefault(str(bucket.graph), []).append(asdict(bucket))
     for graph, rungs in ladders.items():
         yield from _refused(facts, graph, rungs)
         yield from _unused(facts, graph, rungs)

@@ -10,6 +10,39 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from compilescope.analysis.report_graph import Aot as Aot
+from compilescope.analysis.report_graph import Autotuning as Autotuning
+from compilescope.analysis.report_graph import Buffer as Buffer
+from compilescope.analysis.report_graph import CacheOutcome as CacheOutcome
+from compilescope.analysis.report_graph import Choice as Choice
+from compilescope.analysis.report_graph import Crossing as Crossing
+from compilescope.analysis.report_graph import FusedGroup as FusedGroup
+from compilescope.analysis.report_graph import Fusion as Fusion
+from compilescope.analysis.report_graph import GuardRow as GuardRow
+from compilescope.analysis.report_graph import Guards as Guards
+from compilescope.analysis.report_graph import KernelRow as KernelRow
+from compilescope.analysis.report_graph import Memory as Memory
+from compilescope.analysis.report_graph import MissedEpilogue as MissedEpilogue
+from compilescope.analysis.report_graph import Mutation as Mutation
+from compilescope.analysis.report_graph import SavedTensor as SavedTensor
+from compilescope.analysis.report_graph import SourceLine as SourceLine
+from compilescope.analysis.report_graph import Symbol as Symbol
+from compilescope.analysis.report_graph import SymbolGuard as SymbolGuard
+from compilescope.analysis.report_run import Bucket as Bucket
+from compilescope.analysis.report_run import BucketSize as BucketSize
+from compilescope.analysis.report_run import CacheMiss as CacheMiss
+from compilescope.analysis.report_run import CompiledAutograd as CompiledAutograd
+from compilescope.analysis.report_run import CudagraphFunction as CudagraphFunction
+from compilescope.analysis.report_run import Cudagraphs as Cudagraphs
+from compilescope.analysis.report_run import CudagraphSkip as CudagraphSkip
+from compilescope.analysis.report_run import FramePhases as FramePhases
+from compilescope.analysis.report_run import FrameSizes as FrameSizes
+from compilescope.analysis.report_run import KeyChange as KeyChange
+from compilescope.analysis.report_run import OpenPhase as OpenPhase
+from compilescope.analysis.report_run import Phases as Phases
+from compilescope.analysis.report_run import SizeRow as SizeRow
+from compilescope.analysis.report_run import SizeStep as SizeStep
+
 FORMAT_VERSION = 1
 
 
@@ -226,9 +259,23 @@ class Graph:
     placeholders: list[Placeholder] = field(default_factory=list)
     sizes_seen: list[SizeCount] | None = None
     specializations: list[Specialization] = field(default_factory=list)
-    kernels: dict[str, int] | None = None
+    kernels: dict[str, int] | None = None  # launches per call by family: triton, extern, cpp, ...
     backend: str | None = None
     missing: list[Missing] = field(default_factory=list)
+    direction: str | None = None  # forward | backward | inference; None: no backend below Dynamo told
+    backward_compiled: str | None = None  # of a backward: "lazily", "with the forward", "from the cache"
+    guards: Guards | None = None
+    symbols: list[Symbol] = field(default_factory=list)
+    symbol_guards: list[SymbolGuard] = field(default_factory=list)
+    kernel_rows: list[KernelRow] = field(default_factory=list)
+    kernel_count: int | None = None
+    fusion: Fusion | None = None
+    memory: Memory | None = None
+    aot: Aot | None = None
+    autotune: list[Autotuning] = field(default_factory=list)
+    cache_outcomes: list[CacheOutcome] = field(default_factory=list)
+    crossings: list[Crossing] = field(default_factory=list)
+    code: str | None = None  # name of the generated code
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +312,7 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class Worst:
-    """One line of "fix first" until rules exist: ranked facts, no advice."""
+    """One entry of "fix first": a ranked fact, and what to change where a rule knows."""
 
     kind: str  # limit_hit | graph_break | recompile | failure | skip
     title: str
@@ -277,6 +324,7 @@ class Worst:
     cost: str | None  # each figure says measured, counted or estimated
     note: str | None
     called_from: str | None = None
+    fix: str | None = None  # what to change, one sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +363,11 @@ class Report:
     caches: CacheTotals
     diagnoses: list[Diagnosis]
     missing: list[Missing]
-    buckets: list[dict[str, Any]] = field(default_factory=list)
+    buckets: list[Bucket] = field(default_factory=list)
     findings: list[dict[str, Any]] = field(default_factory=list)
     unknown_records: dict[str, int] = field(default_factory=dict)
+    phases: Phases = field(default_factory=Phases)
+    sizes: list[FrameSizes] = field(default_factory=list)
+    cudagraphs: list[Cudagraphs] = field(default_factory=list)
+    compiled_autograd: list[CompiledAutograd] = field(default_factory=list)
+    cache_misses: list[CacheMiss] = field(default_factory=list)

@@ -5,6 +5,8 @@ One line a field; a test names the fields that have none.
 
 from __future__ import annotations
 
+from compilescope.views.json import _words_compiler
+
 _KINDS = (
     *("size", "size_one", "stride", "rank", "dtype", "device", "requires_grad", "dispatch_keys", "value"),
     *("type", "identity", "code", "container_length", "dict_keys", "grad_mode", "autocast", "training_mode"),
@@ -43,11 +45,11 @@ Report.limit_hits  One entry per code object that the recompile limit refused
 Report.failures  Compilations that raised, also those that Dynamo suppressed
 Report.skips  Frames that Dynamo left to the interpreter
 Report.frames  One entry per code object that Dynamo compiled or refused
-Report.graphs  One entry per graph handed to the backend
+Report.graphs  One entry per graph handed to the backend, and one per backward graph
 Report.caches  Outcomes of compile caches over all processes
 Report.diagnoses  Why nothing, or nothing new, was compiled
 Report.missing  Facts that are null anywhere above because they could not be captured
-Report.buckets  Rungs of a bucket ladder: graph, dims, kind, compile_s, hits, padded_rows, refused
+Report.buckets  Rungs of bucket ladders, one entry per captured graph and rung
 Report.findings  Ranked results of rules: rule, severity, file, line, summary, cost, saving, fix, refs
 Report.unknown_records  Records of kinds this version does not know, by kind
 Missing.fact  What could not be captured
@@ -185,7 +187,7 @@ Graph.file  {_FILE}
 Graph.line  {_LINE}
 Graph.ops  Calls of operators in it
 Graph.calls  How often it ran
-Graph.backward  Whether it has a backward
+Graph.backward  Whether it is a backward graph: such a row has no inputs of its own
 Graph.compile_s  Seconds it took to compile
 Graph.process  {_PROCESS}
 Graph.phases  Seconds by phase
@@ -193,7 +195,7 @@ Graph.cache  Outcome by cache
 Graph.placeholders  Its inputs
 Graph.sizes_seen  Sizes it was called with
 Graph.specializations  Sizes that became constants
-Graph.kernels  Number of kernels by kind
+Graph.kernels  Launches per call by family: triton, extern, cpp, template, collective, copy, custom
 Graph.backend  Backend that compiled it
 Graph.missing  Facts of this graph that could not be captured
 Frame.function  Name of the code object
@@ -224,6 +226,7 @@ Worst.detail  The evidence: len(history) 0 -> 1 -> ... -> 8
 Worst.cost  What it cost; each figure says measured, counted or estimated
 Worst.note  What could mislead
 Worst.called_from  {_CALLED}
+Worst.fix  What to change, in one sentence; null where no rule knows
 Verdict.sentences  One to three plain sentences
 Verdict.compile_share  Share of the program's time spent compiling, 0 to 1
 Verdict.settled  Whether compiling had stopped before the program ended
@@ -242,6 +245,8 @@ Graph  A graph handed to the backend
 Report  The whole report
 """
 
+_BELOW = _words_compiler.TABLE.format(file=_FILE, line=_LINE, process=_PROCESS, ids=_IDS)
+
 DESCRIPTIONS: dict[str, str] = {
-    row.split("  ", 1)[0]: row.split("  ", 1)[1] for row in _TABLE.strip().splitlines()
+    row.split("  ", 1)[0]: row.split("  ", 1)[1] for row in (_TABLE + _BELOW).split("\n") if row
 }

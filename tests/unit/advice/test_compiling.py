@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from report_rows import frame, graph, tensor
 
 from compilescope.advice import Finding, advise
-from compilescope.analysis.report import Report
+from compilescope.analysis.report import Bucket, Report
 
 MakeReport = Callable[..., Report]
 
@@ -90,8 +91,8 @@ def test_one_capture_of_the_backward_is_right_and_two_are_a_recapture(report: Ma
     assert [f.rule for f in advise(report(frames=[one, two]))] == ["compiled_autograd_recapture"]
 
 
-def rung(size: int, **fields: Any) -> dict[str, Any]:
-    return {"graph": "0/0", "dims": {"s0": size}, "kind": "pad", "compile_s": 2.0, "hits": 10} | fields
+def rung(size: int, **fields: Any) -> Bucket:
+    return replace(Bucket("0/0", {"s0": size}, "pad", compile_s=2.0, hits=10), **fields)
 
 
 def test_rungs_that_are_idle_refused_or_mostly_padding(report: MakeReport) -> None:

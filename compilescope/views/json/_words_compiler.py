@@ -1,0 +1,251 @@
+"""What the fields below Dynamo mean: kernels, fusion, memory, caches, phases, sizes, buckets.
+
+One line a field. Names in braces are texts that fields of :mod:`compilescope.views.json._words` share.
+"""
+
+from __future__ import annotations
+
+TABLE = """
+SourceLine.file  {file}
+SourceLine.line  {line}
+SourceLine.function  Function the line is in
+SourceLine.code  The source line, where it is known
+GuardRow.source  The guarded expression
+GuardRow.kinds  What is checked, in torch's words
+GuardRow.origin  Where the value lives, in torch's word
+GuardRow.at  The line that made torch rely on it
+Guards.count  Guards checked before a call
+Guards.by_kind  Their number by what is checked
+Guards.hot_check_us  Microseconds of one check with warm caches
+Guards.cold_check_us  Microseconds as torch measures it: the processor's caches are flushed first
+Guards.rows  The guards one by one; empty unless they were asked for
+Guards.listed  Whether the recording has the list
+Symbol.symbol  Name in the graph: s77
+Symbol.sources  What it stands for; several were equal when traced and are tied together
+Symbol.range  Values the graph holds for
+Symbol.hint  Value when traced
+Symbol.created_at  The line that made it
+Symbol.backed  False for a value that is data, such as the result of .item()
+SymbolGuard.expr  The condition: s77 > 5
+SymbolGuard.at  The line that made it
+KernelRow.name  Name in the generated code
+KernelRow.kind  Triton pointwise, extern gemm, c++ loop, ...
+KernelRow.library  Library behind an extern kernel
+KernelRow.launches  Launches per call of the graph
+KernelRow.ops  Operators in it
+KernelRow.lines  Lines of user code in it
+KernelRow.device  Where it runs
+KernelRow.dtypes  Data types of its operands
+KernelRow.shapes  Operands of the first launch
+KernelRow.grid  Launch grid, as an expression
+KernelRow.config  What is fixed in the code: block sizes, warps
+KernelRow.template  Template it was made from
+KernelRow.epilogue  Operators fused into a template
+KernelRow.bytes_moved  Bytes read and written per call
+KernelRow.bytes_moved_expr  The same, where it has symbols
+FusedGroup.ops  Operators in it
+FusedGroup.vertical  Whether one part reads what another writes
+FusedGroup.horizontal  Whether a part reads nothing of the others
+FusedGroup.bytes_before  Bytes its parts would move alone
+FusedGroup.bytes_after  Bytes it moves
+MissedEpilogue.producer  The GEMM or convolution
+MissedEpilogue.pointwise  The kernel that reads its result
+MissedEpilogue.saved_bytes  Bytes one kernel for both would not move
+MissedEpilogue.lines  Lines of user code behind it
+Fusion.nodes_before  Nodes of the scheduler before fusion
+Fusion.nodes_after  Nodes after it
+Fusion.kernels  Kernels in the generated code
+Fusion.bytes_eager  Bytes per call if every operator ran alone
+Fusion.bytes_before  Bytes per call before fusion
+Fusion.bytes_after  Bytes per call of the fused kernels
+Fusion.basis  scheduler, or code: derived from the operands of launches
+Fusion.groups  The largest groups that became one kernel
+Fusion.groups_count  Number of such groups
+Fusion.missed_epilogues  GEMMs and convolutions whose pointwise reader is a kernel of its own
+Fusion.bytes_after_expr  `bytes_after`, where it has symbols
+Buffer.name  Name in the generated code
+Buffer.shape  Type, sizes and strides
+Buffer.size_bytes  Its size
+Buffer.written_by  The kernel that fills it
+Buffer.lines  Lines of user code behind that
+Memory.allocations  Buffers allocated per call
+Memory.reuses  Buffers that took over the storage of another
+Memory.frees  Buffers freed
+Memory.allocated_bytes  Bytes allocated per call
+Memory.reused_bytes  Bytes that were taken over
+Memory.peak_bytes  Largest sum of live buffers; inputs are not in it
+Memory.end_bytes  Bytes alive when the call returns
+Memory.peak_after  The launch at which the peak is reached
+Memory.live_at_peak  The largest buffers alive there
+Memory.live_count  Number of buffers alive there
+Memory.peak_bytes_expr  The peak, where it has symbols
+Memory.unsized  Buffers the code gives no size for
+SavedTensor.name  Name in the graph
+SavedTensor.kind  activation, input, size or alias
+SavedTensor.shape  Type, sizes and strides
+SavedTensor.size_bytes  Its size
+SavedTensor.line  Line of user code behind it
+Mutation.input  The input that is written
+Mutation.in_graph  Whether the graph itself writes it back
+Mutation.line  Line of user code behind it
+Aot.joint_ops  Calls of operators in the joint graph
+Aot.forward_ops  Calls of operators in the forward graph
+Aot.backward_ops  Calls of operators in the backward graph
+Aot.inference_ops  Calls of operators in the inference graph
+Aot.saved_bytes  Bytes of activations kept for the backward
+Aot.saved_bytes_expr  The same, where it has symbols
+Aot.saved_count  Number of those activations
+Aot.saved  All that is kept, largest first
+Aot.recomputed_count  Operators of the forward that run in the backward again
+Aot.recomputed  Their names
+Aot.recompute_saves_bytes  Bytes that keeping their results would take
+Aot.mutations  Inputs written in place
+Aot.aliases  Outputs that share memory
+Aot.donated  Saved buffers that the backward may write into
+Aot.op_counts  Operators by number of calls
+Choice.name  Candidate
+Choice.backend  triton, extern, cpp, cutlass or other
+Choice.time_ms  Milliseconds by torch's benchmark
+Choice.failed  Whether it did not run
+Choice.config  Its configuration
+Autotuning.op  Operation: mm, addmm, convolution
+Autotuning.shapes  Shapes of the operands
+Autotuning.dtypes  Their data types
+Autotuning.strides  Their strides
+Autotuning.hinted  Shapes it was timed at, where shapes have symbols
+Autotuning.winner  The fastest candidate
+Autotuning.winner_backend  What it is made by
+Autotuning.margin  How many times longer the next one takes
+Autotuning.choices  Candidates, fastest first
+Autotuning.choices_count  Number of candidates
+Autotuning.count  Places in the graph that use this choice
+Autotuning.tuning_s  Seconds spent on timing them
+Autotuning.failures  Torch's texts about candidates that failed
+CacheOutcome.cache  fx_graph or aot_autograd
+CacheOutcome.outcome  hit, miss or bypass
+CacheOutcome.key  The key that was looked up
+CacheOutcome.reason  Why it was bypassed, or details
+CacheOutcome.saved_s  Seconds of compiling that a hit saved, by torch
+CacheOutcome.took_s  Seconds the compile took
+Crossing.kind  device copy, device sync, collective or custom op
+Crossing.detail  What is copied or called
+Crossing.size_bytes  Bytes that cross
+Crossing.blocking  Whether the host waits
+Crossing.lines  Lines of user code behind it
+FramePhases.function  Function that was compiled
+FramePhases.file  {file}
+FramePhases.line  {line}
+FramePhases.process  {process}
+FramePhases.forward  Exclusive seconds by phase
+FramePhases.backward  The same for its backward
+FramePhases.compile_s  Sum of both
+OpenPhase.process  {process}
+OpenPhase.thread  Name of the thread
+OpenPhase.stack  Phases it was in, outermost first
+OpenPhase.open_s  Seconds the innermost one had been open
+OpenPhase.compile_id  Compile id as torch prints it, without brackets
+Phases.forward  Exclusive seconds by phase, forward compiles
+Phases.backward  The same for backward compiles
+Phases.parallel  Seconds of work that other threads did meanwhile, by phase
+Phases.sum_s  Sum of forward and backward
+Phases.wall_s  The same compiles by torch's own start and end
+Phases.frames  By function, longest first
+Phases.open  What was being compiled when a process ended without closing its recording
+SizeRow.values  Size by name
+SizeRow.count  Calls
+SizeRow.basis  static: a constant of the graph; counted: a value of its symbols
+SizeStep.time  Time of the snapshot, ISO 8601, UTC
+SizeStep.counts  Calls since the snapshot before, by sizes
+FrameSizes.function  Function that was called
+FrameSizes.file  {file}
+FrameSizes.line  {line}
+FrameSizes.process  {process}
+FrameSizes.names  Dimensions that changed: x.size(0)
+FrameSizes.rows  Sizes, most calls first
+FrameSizes.rows_count  Number of distinct sizes
+FrameSizes.seen_calls  Calls whose sizes are known
+FrameSizes.unseen_calls  Calls whose sizes are not: eager ones, and values beyond the cap
+FrameSizes.unseen_share  Their share, 0 to 1
+FrameSizes.steps  Calls by size in order of time
+BucketSize.values  Size by name; null for sizes that were not counted one by one
+BucketSize.count  Calls
+Bucket.graph  Compile id of the captured graph
+Bucket.dims  Size by name; a range is [low, high]
+Bucket.kind  pin, pad, range, dynamic or eager
+Bucket.concretized  Sizes of the inputs it was compiled for
+Bucket.compile_s  Seconds it took to compile
+Bucket.hits  Calls it served
+Bucket.padded_rows  Rows added by padding over all calls
+Bucket.refused  Why the graph cannot have this rung
+Bucket.failed  The error of its compile
+Bucket.cache  hit, miss, bypass or none
+Bucket.kernels  Kernels in it
+Bucket.sizes  Calls by the sizes they came with
+Bucket.rung  Its label
+Bucket.backend  Name of the backend
+Bucket.entry  Number of the captured graph in the backend
+Bucket.guard  The guard that forbids it
+Bucket.user_line  The line that made the guard
+Bucket.predicate  What must hold besides the sizes
+Bucket.same_code_as  Rung with identical code whose artifact it shares
+Bucket.split_from  Range it is a part of
+Bucket.live  False after a reset: it serves no more calls
+Bucket.file  {file}
+Bucket.line  {line}
+Bucket.function  Function the graph comes from
+Bucket.process  {process}
+CudagraphSkip.reason  Why
+CudagraphSkip.count  How often
+CudagraphSkip.file  {file}
+CudagraphSkip.line  {line}
+CudagraphFunction.compile_id  Compile id as torch prints it, without brackets
+CudagraphFunction.function  Function it comes from
+CudagraphFunction.file  {file}
+CudagraphFunction.line  {line}
+CudagraphFunction.mode  forward, backward or inference
+CudagraphFunction.recordings  How often it was recorded
+CudagraphFunction.sizes  Sizes it was recorded for
+Cudagraphs.process  {process}
+Cudagraphs.enabled  Whether a graph was compiled for CUDA graphs
+Cudagraphs.disabled_reason  Why none was used
+Cudagraphs.recordings  Recordings of CUDA graphs
+Cudagraphs.recording_s  Seconds they took
+Cudagraphs.skips  Graphs that were not recorded
+Cudagraphs.functions  By compiled graph
+CompiledAutograd.process  {process}
+CompiledAutograd.captures  Backward passes captured
+CompiledAutograd.compile_ids  {ids}
+CompiledAutograd.reasons  Why torch captured again
+KeyChange.path  Part of the key
+KeyChange.change  changed, added, removed, or digest: the values print alike
+KeyChange.before  The nearest entry's value
+KeyChange.after  The value that was looked up
+CacheMiss.cache  fx_graph or aot_autograd
+CacheMiss.compile_id  Compile id as torch prints it, without brackets
+CacheMiss.function  Function that was compiled
+CacheMiss.file  {file}
+CacheMiss.line  {line}
+CacheMiss.process  {process}
+CacheMiss.key  The key that was looked up
+CacheMiss.compared_with  Key of the nearest entry in this recording; null when there is none
+CacheMiss.changes  Parts of the key that differ; empty with an entry compared: the entry was gone
+Graph.direction  forward, backward or inference
+Graph.backward_compiled  Of a backward: lazily, with the forward, or from the cache
+Graph.guards  What is checked before a call
+Graph.symbols  Sizes that stay free in it
+Graph.symbol_guards  Conditions on symbols that the trace relied on
+Graph.kernel_rows  Its kernels, most bytes first; cut at a fixed number
+Graph.kernel_count  Number of kernels
+Graph.fusion  What was fused
+Graph.memory  The memory plan
+Graph.aot  What AOTAutograd made of it
+Graph.autotune  Choices among implementations
+Graph.cache_outcomes  Look-ups of compile caches
+Graph.crossings  Device copies, collectives, opaque operators
+Graph.code  Name of the generated code
+Report.phases  Where compile time went
+Report.sizes  Sizes that functions were called with
+Report.cudagraphs  CUDA graphs by process
+Report.compiled_autograd  Backward passes captured by compiled autograd
+Report.cache_misses  Look-ups of compile caches that missed, and what differs from the nearest entry
+"""
