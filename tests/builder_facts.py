@@ -43,6 +43,7 @@ def history_worst() -> list[r.Worst]:
             "torch's own warning blames len(stats): it changed twice, history on all 8; fixing stats alone "
             "will not help",
             f"{SCRIPT}:19 main",
+            "keep a preallocated tensor of fixed size and write into it",
         ),
         r.Worst(
             "recompile", "same function, second cause: a dict grows", SCRIPT, 10, "attend",

@@ -9,7 +9,17 @@ from typing import Any
 import builder_facts as facts
 from builder_facts import PROCESS, SCRIPT
 
+from compilescope.advice import advise, findings_json
 from compilescope.analysis import report as r
+
+DIFF = """\
+--- a/24_history_grows.py
++++ b/24_history_grows.py
+@@ -6,4 +6,4 @@
+-    history.append(x)
++    history[step] = x
+     for h in history:
+"""
 
 
 def history_grows() -> r.Report:
@@ -55,6 +65,12 @@ def history_grows() -> r.Report:
 
 def rich() -> r.Report:
     """Every section filled: breaks hot and cold, failures, skips, caches, missing facts, damage."""
+    report = _rich()
+    first, *others = findings_json(advise(report))
+    return replace(report, findings=[first | {"diff": DIFF}, *others])
+
+
+def _rich() -> r.Report:
     base = history_grows()
     recording = replace(
         base.recording, exit_status=137, ended="killed by SIGKILL", complete=False, name="train.py",
@@ -180,7 +196,9 @@ def hostile() -> r.Report:
         )
         for number, text in enumerate(ATTACKS)
     ]
-    return replace(report, worst=worst, graph_breaks=breaks)
+    names = ("summary", "file", "function", "code", "fix", "diff", "could_be_wrong", "called_from")
+    findings = [report.findings[0] | dict.fromkeys(names, text) for text in ATTACKS]
+    return replace(report, worst=worst, graph_breaks=breaks, findings=findings)
 
 
 def huge(rows: int = 3000) -> r.Report:
@@ -191,6 +209,7 @@ def huge(rows: int = 3000) -> r.Report:
         base,
         totals=replace(base.totals, graph_break_sites=rows, compiles=rows * 10**6),
         worst=worst,
+        findings=[base.findings[0] | {"summary": f"frame_{n}() breaks", "line": n} for n in range(rows)],
         graph_breaks=[replace(base.graph_breaks[0], line=n, runtime_hits=rows - n) for n in range(rows)],
         frames=[
             replace(
@@ -213,7 +232,10 @@ _KEPT = {
     "slug",
     "started",
     "counts_as_of",
+    "rule",
+    "severity",
 }
+_NAMED = {"rule", "compile_ids", "per_1000_steps_s"}
 
 
 def poison(value: Any, attack: Callable[[], str], name: str = "") -> Any:
@@ -225,6 +247,8 @@ def poison(value: Any, attack: Callable[[], str], name: str = "") -> Any:
     if isinstance(value, list | tuple):
         return type(value)(poison(item, attack) for item in value)
     if isinstance(value, dict):
+        if _NAMED & value.keys():  # a finding: its names are ours
+            return {key: poison(item, attack, key) for key, item in value.items()}
         return {f"{attack()}{n}": poison(item, attack) for n, item in enumerate(value.values())}
     if hasattr(value, "__dataclass_fields__"):
         fields = {key: poison(getattr(value, key), attack, key) for key in value.__dataclass_fields__}

@@ -52,7 +52,7 @@ def _cost(finding: Finding) -> Mapping[str, Any]:
 
 
 def worst_from_findings(findings: Sequence[Finding]) -> list[Worst]:
-    """One line a finding, notes left out: ``note`` says what to change. For ``Report.worst``."""
+    """One entry a finding, those of severity "note" left out. For ``Report.worst``."""
     return [_worst(finding) for finding in findings if finding.severity != "note"]
 
 
@@ -66,15 +66,15 @@ def _worst(finding: Finding) -> Worst:
         code=finding.code,
         detail=", ".join(finding.evidence.changes[:2]) or None,
         cost=_cost_text(finding) or None,
-        note=_note(finding),
+        note=_correction(finding),
         called_from=finding.called_from,
+        fix=finding.fix or None,
     )
 
 
-def _note(finding: Finding) -> str:
-    """What to change; and where torch names another cause, that it is not the one."""
-    corrected = next((n for n in finding.evidence.notes if n.startswith("torch's own warning blames")), None)
-    return f"fix: {finding.fix}" + (f". {corrected}" if corrected else "")
+def _correction(finding: Finding) -> str | None:
+    """Where torch's own warning names another cause: that it is not the one."""
+    return next((n for n in finding.evidence.notes if n.startswith("torch's own warning blames")), None)
 
 
 def _kind(finding: Finding) -> str:

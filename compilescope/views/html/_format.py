@@ -26,6 +26,8 @@ STATUS_LEVEL = {
     "failed": "bad",
 }
 
+SEVERITY_LEVEL = {"critical": "bad", "high": "bad", "medium": "warn"}
+
 
 def finalize(value: Any) -> Any:
     """Applied by Jinja to whatever a template prints, before it is escaped."""
@@ -73,6 +75,10 @@ def chain(changes: Sequence[Sequence[Any]], ends: int = _CHAIN_ENDS) -> str:
 
 def _cut(run: list[str], ends: int) -> list[str]:
     return run if len(run) <= 2 * ends else [*run[:ends], "…", *run[-ends:]]
+
+
+def oneline(text: str) -> str:
+    return " ".join(text.split())
 
 
 def words(slug: str) -> str:

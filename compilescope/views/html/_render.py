@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from compilescope import units
 from compilescope.views.html import _assets, _charts, _format
-from compilescope.views.html._sections import graph_ids, sections
+from compilescope.views.html._sections import graph_ids, ref_ids, sections
 
 if TYPE_CHECKING:
     from compilescope.analysis.report import Report
@@ -47,6 +47,7 @@ def _page(report: Report, sources: Mapping[str, str], max_rows: int) -> str:
         "totals": report.totals,
         "rows": rows,
         "graph_ids": graph_ids(rows["graphs"]),
+        "ref_ids": ref_ids(rows),
         "chart": chart,
         "max_chart_rows": _charts.MAX_ROWS,
         "max_nested": min(max(_NESTED_ROWS // max(len(rows["graphs"].shown), 1), 8), 100),
@@ -92,6 +93,7 @@ def _environment() -> jinja2.Environment:
         chain=_format.chain,
         value=_format.value,
         words=_format.words,
+        oneline=_format.oneline,
         split_path=_format.split_path,
         shape=_format.shape,
         plain=_format.plain,
@@ -105,5 +107,6 @@ def _environment() -> jinja2.Environment:
         snippet=_format.snippet,
         resume_words=_format.RESUME,
         status_levels=_format.STATUS_LEVEL,
+        severity_levels=_format.SEVERITY_LEVEL,
     )
     return environment

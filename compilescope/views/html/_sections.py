@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from compilescope.views.finding_words import all_findings
 from compilescope.views.html._shelf import Rows, Shelf, allot
 
 if TYPE_CHECKING:
     from compilescope.analysis.report import Graph, Missing, Report
+    from compilescope.views.finding_words import FindingWords
 
 MAX_FIRST = 50
 
@@ -31,16 +33,20 @@ def graph_ids(graphs: Rows[Graph]) -> dict[tuple[str, str], str]:
 
 def _wanted(section: str, items: list[Any]) -> int:
     """Beyond some dozens, nothing is "first" any more."""
-    return min(len(items), MAX_FIRST) if section == "worst" else len(items)
+    return min(len(items), MAX_FIRST) if section == "first" else len(items)
 
 
 def _contents(report: Report) -> list[tuple[str, str, list[Any], Callable[[Any], str]]]:
     """(section, prefix of its ids, items, what identifies an item)."""
     missing: list[tuple[str | None, Missing]] = [(None, fact) for fact in report.missing]
     missing += [(process.id, fact) for process in report.processes for fact in process.missing]
-    damage = [(process.id, found) for process in report.processes for found in process.damage]
+    found = all_findings(report)
+    first = [finding for finding in found if finding.severity != "note"]
+    notes = [finding for finding in found if finding.severity == "note"]
+    damage = [(process.id, place) for process in report.processes for place in process.damage]
     return [
-        ("worst", "first", report.worst, lambda w: f"{w.kind} {w.file or w.function} {w.line or ''}"),
+        ("first", "finding", first, _finding_name),
+        ("notes", "note", notes, _finding_name),
         ("damage", "damage", damage, lambda d: f"{d[0]} {d[1].where}"),
         ("missing", "missing", missing, lambda m: f"{m[0] or ''} {m[1].fact}"),
         ("limits", "limit", report.limit_hits, lambda h: f"{h.file} {h.line}"),
@@ -53,6 +59,21 @@ def _contents(report: Report) -> list[tuple[str, str, list[Any], Callable[[Any],
         ("processes", "process", report.processes, lambda p: p.id),
         ("unknown", "unknown", sorted(report.unknown_records.items()), lambda u: u[0]),
     ]
+
+
+def ref_ids(rows: dict[str, Rows[Any]]) -> dict[str, tuple[str, str]]:
+    """'limit_hits[2]' -> id of that row of the page where it is shown, and 'limit hits 3'."""
+    sections = {"recompiles": "recompiles", "graph_breaks": "breaks", "failures": "failures"}
+    return {
+        f"{name}[{index}]": (row.id, f"{name.replace('_', ' ')} {index + 1}")
+        for name, section in (sections | {"limit_hits": "limits"}).items()
+        for index, row in enumerate(rows[section].shown)
+    }
+
+
+def _finding_name(finding: FindingWords) -> str:
+    """'container_growth train.py 8': the rule and the place, as links people type."""
+    return f"{finding.rule or finding.kind} {finding.file or finding.function} {finding.line or ''}"
 
 
 def _graph_name(graph: Graph) -> str:

@@ -82,11 +82,17 @@ def _item(number: int, item: Worst, page: Page, form: _Form) -> list[Line]:
     lines = [Line(text, "strong") for text in _title(number, item, page)]
     if form <= _Form.EVIDENCE:
         lines += [Line(text) for text in _evidence(item, page)]
-    if form <= _Form.NO_NOTE and item.cost:
-        lines += [Line(text) for text in page.hanging("  cost", item.cost, _LABEL_INDENT, 2)]
-    if form == _Form.FULL and item.note:
-        lines += [Line(text) for text in page.hanging("  note", item.note, _LABEL_INDENT, 3)]
+    if form <= _Form.NO_NOTE:
+        lines += _labelled("cost", item.cost, page, 2)
+        lines += _labelled("fix", item.fix, page, 3 if form == _Form.FULL else 2)
+    if form == _Form.FULL:
+        lines += _labelled("note", item.note, page, 3)
     return lines
+
+
+def _labelled(label: str, text: str | None, page: Page, max_lines: int) -> list[Line]:
+    rows = page.hanging(f"  {label}", text, _LABEL_INDENT, max_lines) if text else []
+    return [Line(row) for row in rows]
 
 
 def _title(number: int, item: Worst, page: Page) -> list[str]:

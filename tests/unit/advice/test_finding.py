@@ -73,7 +73,7 @@ def test_fix_first_lines_say_what_to_change_and_leave_notes_out(report: MakeRepo
     assert worst_from_findings(advise(notes)) == []
     lines = worst_from_findings(advise(everything(report)))
     assert {line.kind for line in lines} == {"limit_hit", "failure", "graph_break"}
-    assert all(line.note and line.note.startswith("fix: ") for line in lines)
+    assert all(line.fix for line in lines)
 
 
 def test_within_a_severity_the_dearest_comes_first(report: MakeReport) -> None:

@@ -49,6 +49,7 @@ def test_the_sample_of_a_growing_list() -> None:
         "1 attend() recompiles because a list grows                 24_history_grows.py:8",
         "      for h in history:                len(history) 0 -> 1 -> ... -> 8",
         "  cost  0.60 s in 7 recompiles (measured), 4 eager calls, and all later calls",
+        "  fix   keep a preallocated tensor of fixed size and write into it",
         "  note  torch's own warning blames len(stats): it changed twice, history on all",
         "        8; fixing stats alone will not help",
         "2 same function, second cause: a dict grows               24_history_grows.py:10",
