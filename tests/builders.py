@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import builder_below as below
 import builder_facts as facts
 from builder_facts import PROCESS, SCRIPT
 
@@ -114,11 +115,17 @@ def _rich() -> r.Report:
             r.Skip("debug_shape", "fauxlib/util.py", 6, None, PROCESS),
         ],
         frames=[*base.frames, *facts.more_frames()],
-        graphs=[*base.graphs, facts.dynamic_graph()],
+        graphs=[*base.graphs, below.forward_graph(), below.backward_graph()],
         caches=r.CacheTotals({"hit": 3, "miss": 9, "bypass": 1}, {"miss": 12}),
         diagnoses=[r.Diagnosis("served_from_cache", "3 graphs came out of the FX graph cache.", PROCESS)],
         missing=[r.Missing("autotune timings", "torch 2.13.0 has no hook that CompileScope knows")],
         unknown_records={"future_kind": 12},
+        phases=below.phases(),
+        sizes=below.sizes(),
+        buckets=below.buckets(),
+        cudagraphs=below.cudagraphs(),
+        compiled_autograd=below.compiled_autograd(),
+        cache_misses=below.cache_misses(),
     )  # fmt: skip
 
 

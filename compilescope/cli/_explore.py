@@ -62,12 +62,14 @@ class RecordingSource:
         return tuple(sorted(_files(self._path)))
 
     def load(self) -> Opened:
-        from compilescope.analysis import build_report
+        from compilescope.advice import examine
+        from compilescope.model import load
         from compilescope.recording import open_recording
         from compilescope.views.tui import Opened
 
         recording = open_recording(self._path)
-        return Opened(build_report(recording), RecordedCode(recording))
+        report, _ = examine(load(recording))
+        return Opened(report, RecordedCode(recording))
 
     def export(self, report: Report) -> Path:
         from compilescope.views import html

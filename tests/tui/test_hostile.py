@@ -42,7 +42,7 @@ def test_markup_is_shown_as_it_was_written() -> None:
     title = "[bold red]x[/] [@click=app.quit]y[/] [link='http://z']"
     base = builders.rich()
     report = replace(
-        base, worst=[replace(base.worst[0], title=title)], verdict=r.Verdict([title], None, None)
+        base, findings=[], worst=[replace(base.worst[0], title=title)], verdict=r.Verdict([title], None, None)
     )
 
     async def steps(screen: Driver) -> None:
@@ -56,7 +56,7 @@ def test_markup_is_shown_as_it_was_written() -> None:
 
 def test_escape_sequences_and_bidi_overrides_are_made_visible() -> None:
     base = builders.rich()
-    report = replace(base, worst=[replace(base.worst[0], title="\x1b[2Jgone \u202egnp.exe")])
+    report = replace(base, findings=[], worst=[replace(base.worst[0], title="\x1b[2Jgone \u202egnp.exe")])
 
     async def steps(screen: Driver) -> None:
         assert r"\x1b[2Jgone \u202egnp.exe" in screen.text

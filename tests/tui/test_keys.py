@@ -59,14 +59,14 @@ def test_screens_by_number_by_bracket_and_back() -> None:
 def test_search_jumps_while_typing_and_n_goes_on_round_the_end() -> None:
     async def steps(screen: Driver) -> None:
         await screen.press("2", "slash")
-        await screen.press(*"break")
-        assert "forward() leaves the graph" in screen.row
+        await screen.press(*"branches")
+        assert "adaptive_step(): fullgraph" in screen.row
         await screen.press("enter", "n")
-        assert "debug_shape() writes" in screen.row
+        assert "forward(): Python branches" in screen.row
         await screen.press("n")
-        assert "forward() leaves the graph" in screen.row
+        assert "adaptive_step(): fullgraph" in screen.row
         await screen.press("N")
-        assert "debug_shape() writes" in screen.row
+        assert "forward(): Python branches" in screen.row
         await screen.press("slash", *"nowhere", "enter", "n")
         assert "nothing here has 'nowhere'" in screen.text
         await screen.press("escape", "n")
@@ -78,14 +78,14 @@ def test_search_jumps_while_typing_and_n_goes_on_round_the_end() -> None:
 def test_a_filter_keeps_rows_while_typing_and_escape_brings_them_back() -> None:
     async def steps(screen: Driver) -> None:
         await screen.press("2", "f", *"FAUX")
-        assert "1 of 1 (of 5)" in screen.text
-        assert "debug_shape()" in screen.row
+        assert "1 of 1 (of 9)" in screen.text
+        assert "forward(): a line of a library" in screen.row
         await screen.press(*"zzz")
         assert "No row has 'FAUXzzz'" in screen.text
         await screen.press("enter")
         await screen.press("escape")
-        assert "4 of 5" in screen.text
-        assert "debug_shape()" in screen.row
+        assert "4 of 9" in screen.text
+        assert "forward(): a line of a library" in screen.row
 
     drive(builders.rich(), steps)
 
@@ -122,7 +122,7 @@ def test_enter_opens_the_finding_then_its_code_and_backspace_returns() -> None:
     async def steps(screen: Driver) -> None:
         await screen.press("j", "j", "enter")
         assert screen.page == "findings"
-        assert "forward() leaves the graph" in screen.row
+        assert "forward(): Python branches" in screen.row
         text = await screen.press("enter")
         assert screen.page == "code"
         assert ">13  y13" in text

@@ -81,6 +81,13 @@ def oneline(text: str) -> str:
     return " ".join(text.split())
 
 
+def outcomes(recorded: Any) -> str:
+    """{'hit': 1, 'miss': 2} -> '1 hit, 2 miss'"""
+    if isinstance(recorded, Mapping):
+        return ", ".join(f"{number} {name}" for name, number in sorted(recorded.items()))
+    return value(recorded)
+
+
 def words(slug: str) -> str:
     return slug.replace("_", " ")
 

@@ -93,6 +93,7 @@ def _environment() -> jinja2.Environment:
         chain=_format.chain,
         value=_format.value,
         words=_format.words,
+        outcomes=_format.outcomes,
         oneline=_format.oneline,
         split_path=_format.split_path,
         shape=_format.shape,

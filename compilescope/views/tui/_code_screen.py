@@ -20,7 +20,7 @@ from compilescope.views.tui._screen import PageScreen
 from compilescope.views.tui._source import CodeSource, Document
 from compilescope.views.tui._table import Column, Table
 from compilescope.views.tui._words import one_line
-from compilescope.views.tui.tables.findings import FINDINGS
+from compilescope.views.tui.tables.findings import FINDINGS, fixable
 from compilescope.views.tui.tables.frames import FRAMES
 
 if TYPE_CHECKING:
@@ -188,7 +188,8 @@ class CodeScreen(PageScreen):
 
 def _first(report: Report) -> Card | None:
     """What a person who came straight here most likely wants to see."""
-    if report.worst and report.worst[0].file:
-        return FINDINGS.card(report.worst[0])
+    first = next(iter(fixable(report)), None)
+    if first is not None and first.file:
+        return FINDINGS.card(first)
     frames = FRAMES.rows(report)
     return FRAMES.card(frames[0]) if frames else None

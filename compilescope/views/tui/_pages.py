@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from compilescope.views.tui.tables.breaks import BREAKS
 from compilescope.views.tui.tables.eager import EAGER
-from compilescope.views.tui.tables.findings import FINDINGS
+from compilescope.views.tui.tables.findings import FINDINGS, fixable
 from compilescope.views.tui.tables.frames import FRAMES
 from compilescope.views.tui.tables.recompiles import RECOMPILES
 from compilescope.views.tui.tables.recording import RECORDING
@@ -45,7 +45,12 @@ PAGES = (
         "Is it still recompiling, what did compiling cost, and what comes first?",
     ),
     Page(
-        "findings", "Findings", "Find", "What should I fix first?", FINDINGS, lambda report: len(report.worst)
+        "findings",
+        "Findings",
+        "Find",
+        "What should I fix first?",
+        FINDINGS,
+        lambda report: len(fixable(report)),
     ),
     Page(
         "recompiles",

@@ -64,10 +64,16 @@ def fit(text: str, width: int, *, cut: str = "right", right: bool = False) -> st
 
 
 def wrap(text: str, width: int, longest: int = 60) -> list[str]:
-    """Lines of at most ``width`` cells, at most ``longest`` of them; words longer than a line are split."""
+    """Lines of at most ``width`` cells, at most ``longest`` of them; words longer than a line are split.
+
+    The indentation stays: of code it says something.
+    """
     width = max(width, 4)
     lines = [""]
-    for word in text.split(" "):
+    bare = text.lstrip(" ")
+    first, *others = bare.split(" ")
+    indent = " " * min(len(text) - len(bare), width // 2)
+    for word in (indent + first, *others):
         joined = f"{lines[-1]} {word}" if lines[-1] else word
         if cell_len(joined) <= width:
             lines[-1] = joined

@@ -11,6 +11,7 @@ from compilescope.analysis import report as r
 from compilescope.units import visible
 from compilescope.views.tui._card import markdown
 from compilescope.views.tui._pages import PAGES
+from compilescope.views.tui.tables.findings import FINDINGS
 from compilescope.views.tui.tables.shapes import bar, histogram
 
 TABLES = [page.table for page in PAGES if page.table is not None]
@@ -97,3 +98,11 @@ def test_a_bar_is_never_longer_than_the_whole_nor_empty_for_something() -> None:
     assert bar(1, 1) == "█" * 24
     assert bar(1, 10**9) == "▏"
     assert bar(0, 5) == bar(3, 0) == ""
+
+
+def test_a_finding_tells_its_change_and_its_doubts() -> None:
+    found = FINDINGS.rows(builders.rich())[0]
+    lists = dict(FINDINGS.card(found).groups())
+    assert "+    history[step] = x" in lists["the change"]
+    assert "rule: container_growth, explained in docs/rules/container_growth" in lists["how sure"]
+    assert "4 eager calls: counted: calls after the recompile limit" in lists["what the costs rest on"]

@@ -35,7 +35,7 @@ def _card(row: Graph) -> Card:
             ("operations", number(row.ops)),
             ("backend", row.backend),
             ("compile time", seconds(row.compile_s) if row.compile_s is not None else None),
-            ("direction", "forward and backward" if row.backward else None),
+            ("direction", _direction(row)),
             ("caches", ", ".join(f"{cache} {_outcome(outcome)}" for cache, outcome in row.cache.items())),
             ("kernels", ", ".join(f"{n} {kind}" for kind, n in (row.kernels or {}).items() if n)),
         ],
@@ -49,6 +49,13 @@ def _card(row: Graph) -> Card:
         ],
         compile_ids=[row.compile_id],
     )
+
+
+def _direction(row: Graph) -> str | None:
+    """'forward', 'backward, compiled lazily'"""
+    direction = row.direction or ("backward" if row.backward else None)
+    how = row.backward_compiled
+    return f"{direction}, compiled {how}" if direction and how else direction
 
 
 def _outcome(outcome: object) -> str:
@@ -188,7 +195,7 @@ SHAPES: Table[Graph] = Table(
         ),
     ),
     card=_card,
-    key=lambda row: (row.process, row.epoch, row.compile_id, row.function, row.line),
+    key=lambda row: (row.process, row.epoch, row.compile_id, row.function, row.line, row.backward, row.code),
     empty=lambda report: nothing(
         report, "No graph was recorded: nothing that was compiled had operations on tensors."
     ),
