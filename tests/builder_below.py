@@ -1,4 +1,4 @@
-"""What the compiler made of a graph, buckets, phases, caches and CUDA graphs, for the reports of `builders`."""
+"""What the compiler made of a graph, buckets, phases, caches and CUDA graphs: facts for `builders`."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def forward_graph() -> r.Graph:
         ),
         autotune=[
             g.Autotuning(
-                "mm", ["s77x64", "64x256"], ["bf16", "bf16"], [], ["16x64", "64x256"], "triton_mm_7", "triton",
-                1.18,
+                "mm", ["s77x64", "64x256"], ["bf16", "bf16"], [], ["16x64", "64x256"], "triton_mm_7",
+                "triton", 1.18,
                 [
                     g.Choice("triton_mm_7", "triton", 0.0071, False, "BLOCK_M=16, BLOCK_N=64"),
                     g.Choice("mm", "extern", 0.0084, False),
@@ -130,8 +130,8 @@ def buckets() -> list[run.Bucket]:
             rung="tokens=16", sizes=[run.BucketSize({"tokens": 16}, 120)], **place,
         ),
         run.Bucket(
-            dims={"tokens": 64}, kind="pad", compile_s=0.9, hits=80, padded_rows=1_320, cache="hit", kernels=5,
-            rung="tokens=64",
+            dims={"tokens": 64}, kind="pad", compile_s=0.9, hits=80, padded_rows=1_320, cache="hit",
+            kernels=5, rung="tokens=64",
             sizes=[run.BucketSize({"tokens": 40}, 55), run.BucketSize({"tokens": 61}, 20),
                    run.BucketSize(None, 5)], **place,
         ),
