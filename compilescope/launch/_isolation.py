@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _PACKAGE = Path(__file__).parents[1]
 _LIBRARIES = ("msgspec", "zstandard")
 _NAMES = ("compilescope", *_LIBRARIES)
+# A change to try, as JSON: compilescope.trial sets it, and its part in this process applies it.
+APPLY = "COMPILESCOPE_APPLY"
 
 
 def attach_capture(recording: str, search_path: Sequence[str]) -> None:
@@ -31,9 +33,16 @@ def attach_capture(recording: str, search_path: Sequence[str]) -> None:
     sys.meta_path.insert(0, finder)
     try:
         import_module("compilescope.capture").attach(Path(recording))
+        if os.environ.get(APPLY):
+            _apply(os.environ[APPLY])
     finally:
         sys.meta_path.remove(finder)
         _give_back(finder, hidden)
+
+
+def _apply(change: str) -> None:
+    after_import = import_module("compilescope.capture._imports").after_import
+    import_module("compilescope.trial._apply").apply(change, after_import)
 
 
 class OwnPackages:

@@ -1,0 +1,105 @@
+"""Did the change help against a finding? Fewer events are not enough where something else got worse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from compilescope.advice import Finding
+from compilescope.trial.measure import Measured
+from compilescope.trial.results import Results, counts_of, finding_counts
+from compilescope.trial.timing import hull
+from compilescope.units import seconds
+
+Word = Literal["verified", "no effect", "harmful"]
+
+# What a finding is about, the worst first, and the total of the run that has to fall with it: a cause that
+# comes back under another name did not go away.
+_MEASURES = (
+    ("failures", "failures"),
+    ("eager_calls", "eager_calls"),
+    ("break_events", "break_events"),
+    ("breaks_executed", "break_events"),
+    ("recompiles", "recompiles"),
+    ("guards", None),
+    ("captures", None),
+)
+_MAY_NOT_RISE = ("failures", "limit_hits", "eager_calls")
+_SLOWER = 1.05
+_COMPILE_FACTOR = 1.2
+_COMPILE_FLOOR_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """``word`` is None when the runs cannot tell: the finding did not show in the unchanged ones."""
+
+    word: Word | None
+    reason: str
+
+
+def harms(base: Sequence[Measured], changed: Sequence[Measured], results: Results) -> list[str]:
+    """What the changed runs do worse, whatever the finding."""
+    found = list(_statuses(base, changed))
+    found += [f"results differ: {differing}" for differing in results.differing]
+    for name in _MAY_NOT_RISE:
+        before, after = counts_of(base, name), counts_of(changed, name)
+        if before and after and min(after) > max(before):
+            found.append(f"{name.replace('_', ' ')} {max(before):,} -> {min(after):,}")
+    return found + list(_times(base, changed))
+
+
+def _statuses(base: Sequence[Measured], changed: Sequence[Measured]) -> Iterator[str]:
+    before = {run.exit_status for run in base}
+    after = {run.exit_status for run in changed} - before
+    if 0 in before and after:
+        yield f"the program ended with status {', '.join(map(str, sorted(after, key=str)))}"
+
+
+def _times(base: Sequence[Measured], changed: Sequence[Measured]) -> Iterator[str]:
+    before, after = (hull([r.step_s for r in runs if r.step_s]) for runs in (base, changed))
+    if before and after and after.low > before.high and after.value > before.value * _SLOWER:
+        yield f"a steady step takes {seconds(after.value)}, {seconds(before.value)} before"
+    gained = bool(before and after and after.high < before.low) or _lower(base, changed, "eager_calls")
+    spent, now = ([r.compile_s for r in runs if r.compile_s is not None] for runs in (base, changed))
+    if spent and now and not gained:
+        more = min(now) - max(spent)
+        if more > _COMPILE_FLOOR_S and min(now) > max(spent) * _COMPILE_FACTOR:
+            yield f"compiling takes {seconds(min(now))}, {seconds(max(spent))} before"
+
+
+def _lower(base: Sequence[Measured], changed: Sequence[Measured], name: str) -> bool:
+    before, after = counts_of(base, name), counts_of(changed, name)
+    return bool(before and after) and max(after) < min(before)
+
+
+def judge(
+    finding: Finding,
+    identity: str,
+    base: Sequence[Measured],
+    changed: Sequence[Measured],
+    harm: Sequence[str],
+) -> Verdict:
+    """``identity`` is that of the finding as the runs name it."""
+    before = finding_counts(base, identity)
+    if not before or not all(before):
+        return Verdict(None, "the finding did not show in every unchanged run")
+    if harm:
+        return Verdict("harmful", "; ".join(harm))
+    after = finding_counts(changed, identity)
+    for name, total in _MEASURES:
+        if name not in finding.cost:
+            continue
+        old = min(counts.get(name, 0.0) for counts in before)
+        new = max(counts.get(name, 0.0) for counts in after)
+        if not old:
+            continue
+        told = f"{name.replace('_', ' ')} {old:,.0f} -> {new:,.0f}"
+        if new >= old:
+            return Verdict("no effect", told)
+        if total is not None and not _lower(base, changed, total):
+            return Verdict("no effect", f"{told}, but of all {total.replace('_', ' ')} none fewer")
+        return Verdict("verified", told)
+    gone = not any(after)
+    return Verdict("verified" if gone else "no effect", "the finding is gone" if gone else "still found")
