@@ -22,6 +22,7 @@ _CHUNK = 1000
 _MOST_TARGETS = 64
 _MOST_CALLS = 100_000
 _NS_PER_US = 1000
+_MOST_WRAPPERS = 4
 
 
 def apply(text: str, after_import: AfterImport) -> None:
@@ -165,15 +166,29 @@ class _Target:
 
 
 def _entered_name(frame: Any) -> str:
-    """What ``compile_wrapper`` is about to call, as a person would name it."""
+    """What ``compile_wrapper`` is about to call, as a person would name it: behind torch's own wrappers."""
     function = frame.f_locals.get("fn")
-    owner = getattr(function, "__self__", None)
-    if owner is not None:
-        return type(owner).__name__
-    name = str(getattr(function, "__qualname__", type(function).__name__))
-    if name.startswith("wrap_inline"):
-        return type(getattr(frame.f_locals.get("self"), "_orig_mod", None) or function).__name__
-    return name
+    for _ in range(_MOST_WRAPPERS):
+        owner = getattr(function, "__self__", None)
+        if owner is not None:
+            return type(owner).__name__
+        inner = _wrapped_by(function)
+        if inner is None:
+            break
+        function = inner
+    return str(getattr(function, "__qualname__", type(function).__name__))
+
+
+def _wrapped_by(function: Any) -> Any:
+    """The function inside a wrapper of torch's own; None where there is none."""
+    code = getattr(function, "__code__", None)
+    if getattr(function, "__module__", None) != "torch._dynamo.external_utils" and not hasattr(
+        function, "__wrapped__"
+    ):
+        return None
+    names = getattr(code, "co_freevars", ())
+    cells = getattr(function, "__closure__", None) or ()
+    return dict(zip(names, (cell.cell_contents for cell in cells), strict=False)).get("fn")
 
 
 def _ignore_calls() -> None:
@@ -183,10 +198,9 @@ def _ignore_calls() -> None:
 
     from torch._dynamo import config
 
-    for name in ("debug", "info", "warning", "error", "exception", "critical", "log"):
-        config.ignore_logging_functions.add(getattr(logging.Logger, name))
-    config.reorderable_logging_functions.add(print)
-    config.reorderable_logging_functions.add(warnings.warn)
+    methods = ("debug", "info", "warning", "error", "exception", "critical", "log")
+    ignored = [getattr(logging.Logger, name) for name in methods]
+    config.ignore_logging_functions.update((*ignored, print, warnings.warn))
 
 
 def _put_option(name: str, value: Any) -> None:

@@ -63,8 +63,7 @@ def eager_sentence(answer: AgainstEager) -> str:
 
 
 def _table(one: str, before: Sequence[Measured], other: str, after: Sequence[Measured]) -> Iterator[str]:
-    runs = f"{count(len(before), 'run')} and {len(after)}, by turns"
-    yield from _row(f"({runs})"[:_LABEL], one, other)
+    yield from _row("", f"{one} ({count(len(before), 'run')})", f"{other} ({count(len(after), 'run')})")
     for name in COUNTS:
         pair = [_spread(counts_of(side, name)) for side in (before, after)]
         yield from _row(name.replace("_", " "), *pair)
@@ -92,7 +91,8 @@ def _seconds(values: Sequence[float | None]) -> str:
     known = [value for value in values if value is not None]
     if not known:
         return "unknown"
-    return f"{seconds(median(known))} ({seconds(min(known))} to {seconds(max(known))})"
+    middle = seconds(median(known))
+    return middle if len(known) == 1 else f"{middle} ({seconds(min(known))} to {seconds(max(known))})"
 
 
 def _step(runs: Sequence[Measured]) -> str:
