@@ -30,7 +30,7 @@ _DEFAULT = Path("compilescope-baseline.json")
     "--write-baseline", "renew", is_flag=True, help="Accept this run: write its findings to the baseline."
 )
 def command(recording: Path, chosen: Path | None, renew: bool) -> int:
-    """Fail when a run is worse than its baseline or over its budgets.
+    """Fail when a run is worse than its baseline.
 
     RECORDING is the newest one of the working directory when left out. Budgets stand in the table
     [tool.compilescope.check] of the nearest pyproject.toml. Findings are known by rule, file, function and

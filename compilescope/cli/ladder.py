@@ -33,7 +33,7 @@ FORMS = ("text", "json", "python", "mark-dynamic", "vllm", "pads")
 @click.option("--in-use", metavar="16,32,...", help="The ladder to compare with.")
 @click.option("--emit", type=click.Choice(FORMS), default="text", show_default=True)
 def command(source: Path, cost: Path | None, emit: str, **options: Any) -> None:
-    """Recommend buckets from the sizes calls came with and what each size costs.
+    """Recommend buckets from real sizes and their cost.
 
     SOURCE is a JSON file of sizes in order of time, or a recording. The ladder is planned on the first half
     of the calls and scored on the other, beside ladders people use without planning.

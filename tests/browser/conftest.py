@@ -42,7 +42,7 @@ class Tab:
         return self.page.locator("[data-item]:visible").count()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     executable = shutil.which("chromium") or shutil.which("chromium-browser")
     if executable is None:

@@ -162,7 +162,7 @@ _FRAME = re.compile(r"( *)File \"[^\"]*\", line \d+, in \w+\n(?:\1  .*\n)*")
 def _without_wrappers(stderr: str) -> str:
     """A wrapper is a frame of its own in a traceback; where it stands is not what a program depends on."""
     ours = ("/_dynamo/convert_frame.py", "/_dynamo/output_graph.py", "/compilescope/capture/_graphs.py")
-    text = re.sub(r"(?m)^[A-Z] torch\S+ (?:\[\S+\] )?", "", stderr)
+    text = re.sub(r"(?m)^[A-Z] \S*torch/\S+ (?:\[\S+\] )?", "", stderr)
     return _FRAME.sub(lambda m: "" if any(name in m.group() for name in ours) else m.group(), text)
 
 
