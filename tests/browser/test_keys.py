@@ -57,7 +57,7 @@ def test_j_and_k_walk_over_visible_rows(tab) -> None:
     first = current(tab)
     keys.press("j")
     second = current(tab)
-    assert first.startswith("first-")
+    assert first.startswith("finding-")
     assert first != second
     keys.press("k")
     assert current(tab) == first

@@ -122,6 +122,13 @@ def whole(text: str) -> Markup:
     return escape(visible(text))
 
 
+def share(part: float | None, whole: float | None) -> str:
+    """Percent for the width of a bar: '37.5'. Something is never drawn as nothing."""
+    if not part or not whole or not 0 < part < float("inf"):
+        return "0"
+    return f"{min(max(100 * part / whole, 0.5), 100):.4g}"
+
+
 def known_sum(items: Sequence[Any], attribute: str) -> Any:
     """Sum of an attribute over the items that know it; None when none does."""
     known = [found for item in items if (found := getattr(item, attribute)) is not None]

@@ -10,7 +10,7 @@ import jinja2
 from markupsafe import Markup
 
 from compilescope import units
-from compilescope.views.html import _assets, _charts, _format
+from compilescope.views.html import _assets, _charts, _format, _groups
 from compilescope.views.html._sections import graph_ids, ref_ids, sections
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def _page(report: Report, sources: Mapping[str, str], max_rows: int) -> str:
         "rows": rows,
         "graph_ids": graph_ids(rows["graphs"]),
         "ref_ids": ref_ids(rows),
+        "ladders": _groups.ladders(rows["buckets"].shown),
+        "phase_table": _groups.phase_table(report.phases, rows["phases"].shown),
         "chart": chart,
         "max_chart_rows": _charts.MAX_ROWS,
         "max_nested": min(max(_NESTED_ROWS // max(len(rows["graphs"].shown), 1), 8), 100),
@@ -95,6 +97,7 @@ def _environment() -> jinja2.Environment:
         words=_format.words,
         outcomes=_format.outcomes,
         oneline=_format.oneline,
+        share=_format.share,
         split_path=_format.split_path,
         shape=_format.shape,
         plain=_format.plain,
@@ -106,6 +109,7 @@ def _environment() -> jinja2.Environment:
         count=units.count,
         percent=units.percent,
         snippet=_format.snippet,
+        standing=_groups.standing,
         resume_words=_format.RESUME,
         status_levels=_format.STATUS_LEVEL,
         severity_levels=_format.SEVERITY_LEVEL,

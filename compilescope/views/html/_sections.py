@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from compilescope.views.finding_words import all_findings
+from compilescope.views.html._groups import as_tree
 from compilescope.views.html._shelf import Rows, Shelf, allot
 
 if TYPE_CHECKING:
@@ -27,8 +28,13 @@ def sections(report: Report, max_rows: int) -> dict[str, Rows[Any]]:
 
 
 def graph_ids(graphs: Rows[Graph]) -> dict[tuple[str, str], str]:
-    """(process, compile id) -> id of the graph's row, for links; the last epoch wins."""
-    return {(row.item.process, row.item.compile_id): row.id for row in graphs.shown}
+    """(process, compile id) -> id of the graph's row, for links; the last epoch wins, and forward."""
+    found: dict[tuple[str, str], str] = {}
+    for row in graphs.shown:
+        graph = row.item
+        if not graph.backward or (graph.process, graph.compile_id) not in found:
+            found[graph.process, graph.compile_id] = row.id
+    return found
 
 
 def _wanted(section: str, items: list[Any]) -> int:
@@ -53,8 +59,13 @@ def _contents(report: Report) -> list[tuple[str, str, list[Any], Callable[[Any],
         ("breaks", "break", report.graph_breaks, lambda b: f"{b.file} {b.line}"),
         ("recompiles", "recompile", report.recompiles, lambda r: f"{r.file} {r.line} {r.source}"),
         ("failures", "failure", report.failures, lambda f: f"{f.file or ''} {f.line or ''} {f.exception}"),
-        ("frames", "frame", report.frames, lambda f: f"{f.file} {f.line} {f.resumed_at or ''}"),
+        ("frames", "frame", as_tree(report.frames), lambda f: f"{f.file} {f.line} {f.resumed_at or ''}"),
         ("graphs", "compile", report.graphs, _graph_name),
+        ("buckets", "bucket", report.buckets, lambda b: f"{b.graph} {b.entry} {b.rung or b.kind}"),
+        ("sizes", "sizes", report.sizes, lambda s: f"{s.file} {s.line}"),
+        ("phases", "phases", report.phases.frames, lambda p: f"{p.file} {p.line}"),
+        ("cudagraphs", "cudagraphs", report.cudagraphs, lambda c: c.process),
+        ("misses", "miss", report.cache_misses, lambda c: f"{c.cache} {c.compile_id}"),
         ("skips", "skip", report.skips, lambda s: f"{s.file} {s.line}"),
         ("processes", "process", report.processes, lambda p: p.id),
         ("unknown", "unknown", sorted(report.unknown_records.items()), lambda u: u[0]),
@@ -78,4 +89,7 @@ def _finding_name(finding: FindingWords) -> str:
 
 def _graph_name(graph: Graph) -> str:
     """'3/1', as in links people type; a later epoch says so."""
-    return f"{graph.compile_id} epoch {graph.epoch}" if graph.epoch else graph.compile_id
+    direction = " backward" if graph.backward else ""
+    return (
+        f"{graph.compile_id}{direction} epoch {graph.epoch}" if graph.epoch else graph.compile_id + direction
+    )
