@@ -45,7 +45,7 @@ class Application:
     def start(self, after_import: AfterImport) -> None:
         homes: dict[str, list[tuple[str, Any]]] = {}
         for name, value in self._change.get("settings", {}).items():
-            homes.setdefault(name.rpartition(".")[0], []).append((name, value))
+            homes.setdefault(_home(name), []).append((name, value))
         for module, settings in homes.items():
             after_import(module, functools.partial(self._put_all, settings))
         if self._change.get("mode"):
@@ -67,19 +67,18 @@ class Application:
             self._guarded(name, functools.partial(self._put, name, value))
 
     def _put(self, name: str, value: Any) -> None:
-        home, _, attribute = name.rpartition(".")
-        owner = sys.modules[home]
-        getattr(owner, attribute)  # an unknown setting is an error, not a new attribute
-        setattr(owner, attribute, value)
+        home = _home(name)
+        _put_everywhere(sys.modules[home], name.removeprefix(f"{home}."), value)
         self._set[name] = value
 
     def _put_mode(self) -> None:
         """A mode is a set of options of Inductor; outside they become its defaults."""
         from torch import _inductor
+        from torch._inductor import config
 
         options = _inductor.list_mode_options(self._change["mode"])
         for name, value in options.items():
-            self._guarded(name, functools.partial(_put_option, name, value))
+            self._guarded(name, functools.partial(_put_everywhere, config, name, value))
 
     def _put_stance(self) -> None:
         from torch.compiler import set_stance
@@ -102,15 +101,14 @@ class Application:
         """The last chunk of calls, and whether the settings stayed."""
         if self._calls is not None:
             self._calls.flush()
+        for name in self._change.get("settings", {}):
+            if name not in self._set and name not in self._failed:
+                self._failed[name] = f"the program never imported {_home(name)}"
         changed = {name: repr(now) for name, now in self._at_end() if now != self._set[name]}
         _note("applied", {"set": self._set, "failed": self._failed, "changed_by_program": changed})
 
     def _at_end(self) -> list[tuple[str, Any]]:
-        found = []
-        for name in self._set:
-            home, _, attribute = name.rpartition(".")
-            found.append((name, getattr(sys.modules[home], attribute, None)))
-        return found
+        return [(name, _read(name)) for name in self._set]
 
 
 class _Calls:
@@ -198,16 +196,41 @@ def _ignore_calls() -> None:
 
     from torch._dynamo import config
 
+    entry: Any = vars(config).get("_config", {}).get("ignore_logging_functions")
     methods = ("debug", "info", "warning", "error", "exception", "critical", "log")
-    ignored = [getattr(logging.Logger, name) for name in methods]
-    config.ignore_logging_functions.update((*ignored, print, warnings.warn))
+    ignored: list[Any] = [getattr(logging.Logger, name) for name in methods]
+    ignored += [print, warnings.warn]
+    config.ignore_logging_functions.update(ignored)
+    if isinstance(getattr(entry, "default", None), set):
+        entry.default.update(ignored)
 
 
-def _put_option(name: str, value: Any) -> None:
-    from torch._inductor import config
+def _home(name: str) -> str:
+    """The module of a setting: names below a ``config`` may have dots of their own, as triton.cudagraphs."""
+    home, found, _ = name.partition(".config.")
+    return f"{home}.config" if found else name.rpartition(".")[0]
 
-    *homes, attribute = name.split(".")
-    setattr(functools.reduce(getattr, homes, config), attribute, value)
+
+def _read(name: str) -> Any:
+    home = _home(name)
+    value: Any = sys.modules[home]
+    for part in name.removeprefix(f"{home}.").split("."):
+        value = getattr(value, part, None)
+    return value
+
+
+def _put_everywhere(module: Any, name: str, value: Any) -> None:
+    """Set it for this thread, and as what all others start from: torch's settings are per thread.
+
+    Raises AttributeError for an unknown setting.
+    """
+    *path, attribute = name.split(".")
+    owner = functools.reduce(getattr, path, module)
+    getattr(owner, attribute)
+    setattr(owner, attribute, value)
+    entry = vars(module).get("_config", {}).get(name)
+    if getattr(entry, "alias", None) is None and hasattr(entry, "env_value_default"):
+        entry.env_value_default = value
 
 
 def _note(kind: str, fields: dict[str, object]) -> None:

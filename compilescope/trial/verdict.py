@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,6 +31,7 @@ _MANY_RUNS = 4
 _SLOWER = {True: 1.05, False: 1.25}  # many runs or few
 _COMPILE_FACTOR = {True: 1.2, False: 1.5}
 _COMPILE_FLOOR_S = 0.5
+_COMPILES_PER_CALL = 2  # a compile has to save more than this many eager calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,23 @@ def judge(
             return Verdict("no effect", told)
         if total is not None and not _lower(base, changed, total):
             return Verdict("no effect", f"{told}, but of all {total.replace('_', ' ')} none fewer")
-        return Verdict("verified", told)
+        more = _compiles_instead(name, before, after)
+        if more * _COMPILES_PER_CALL > old - new:
+            return Verdict("harmful", f"{told}, but {more:,.0f} more compiles: about one for every such call")
+        left = max(counts_of(changed, total), default=0) if total is not None else 0
+        rest = (
+            f"; {left:,} {total.replace('_', ' ')} of other causes are left" if total and left > new else ""
+        )
+        return Verdict("verified", told + rest)
     gone = not any(after)
     return Verdict("verified" if gone else "no effect", "the finding is gone" if gone else "still found")
+
+
+def _compiles_instead(
+    name: str, before: Sequence[Mapping[str, float]], after: Sequence[Mapping[str, float]]
+) -> float:
+    """A higher limit turns eager calls into compiles: a bargain only where each is then used many times."""
+    if name != "eager_calls":
+        return 0.0
+    old, new = ([counts.get("recompiles", 0.0) for counts in runs] for runs in (before, after))
+    return max(max(new, default=0.0) - max(old, default=0.0), 0.0)

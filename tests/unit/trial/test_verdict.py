@@ -20,6 +20,15 @@ def test_fewer_recompiles_verify(make_run, make_finding):
     assert (found.word, found.reason) == ("verified", "recompiles 4 -> 0")
 
 
+def test_what_other_causes_left_is_said(make_run, make_finding):
+    base = [make_run(counts={"recompiles": 6}, found={ID: {"recompiles": 4}})] * 2
+    found = verdict(make_finding(recompiles=4), base, [make_run(counts={"recompiles": 2})] * 2)
+    assert (found.word, found.reason) == (
+        "verified",
+        "recompiles 4 -> 0; 2 recompiles of other causes are left",
+    )
+
+
 def test_as_many_recompiles_are_no_effect(make_run, make_finding):
     base = [make_run(counts={"recompiles": 4}, found={ID: {"recompiles": 4}})] * 2
     assert verdict(make_finding(recompiles=4), base, base).word == "no effect"
@@ -75,6 +84,15 @@ def test_longer_compiling_that_buys_faster_steps_is_no_harm(make_run, make_findi
     base = [make_run(counts={"recompiles": 4}, found={ID: {"recompiles": 4}}, step_s=0.02)] * 2
     changed = [make_run(step_s=0.01, compile_s=9.0)] * 2
     assert verdict(make_finding(recompiles=4), base, changed).word == "verified"
+
+
+def test_a_compile_for_every_eager_call_is_no_bargain(make_run, make_finding):
+    base = [make_run(counts={"eager_calls": 4}, found={ID: {"recompiles": 7, "eager_calls": 4}})] * 2
+    found = verdict(make_finding(eager_calls=4), base, [make_run(found={ID: {"recompiles": 11}})] * 2)
+    assert (found.word, found.reason) == (
+        "harmful",
+        "eager calls 4 -> 0, but 4 more compiles: about one for every such call",
+    )
 
 
 def test_a_finding_that_does_not_show_has_no_verdict(make_run, make_finding):
