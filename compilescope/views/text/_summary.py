@@ -26,7 +26,7 @@ def render(
     stream that is not UTF-8. Below 22 lines or 60 columns those minimums are used.
     """
     page, max_lines = Page(max(width, 60), ascii), max(max_lines, 22)
-    head = [*_header(report, page), *_counts(report.totals, page)]
+    head = [*_header(report, page), *_counts(report.totals, page), *_buckets(report, page)]
     tail = [*_not_captured(report, page), *_warnings(report, page), *_where(report, page)]
     middle = _middle(report, page, max_lines - len(head) - len(tail))
     return "".join(_paint(line, color) + "\n" for line in [*head, *middle, *tail])
@@ -80,6 +80,27 @@ def _counts(totals: Totals, page: Page) -> list[Line]:
             rows, longer = [*rows, row], f"  {part}"
         row = longer
     return [Line(page.clip(text, page.width)) for text in [*rows, row]]
+
+
+def _buckets(report: Report, page: Page) -> list[Line]:
+    """One line where a bucketed backend was used: whether its rungs served the calls."""
+    rungs = [bucket for bucket in report.buckets if bucket.kind not in ("eager", "dynamic")]
+    if not report.buckets:
+        return []
+    hits = [bucket.hits for bucket in rungs if bucket.hits is not None]
+    others = [b.hits for b in report.buckets if b.kind in ("eager", "dynamic") and b.hits]
+    refused = sum(bool(bucket.refused) for bucket in rungs)
+    failed = sum(bool(bucket.failed) for bucket in rungs)
+    unused = sum(bucket.hits == 0 and not bucket.refused and not bucket.failed for bucket in rungs)
+    parts = [
+        count(len(rungs), "bucket"),
+        f"{sum(hits):,} hits" if hits else "hits unknown",
+        f"{unused:,} never hit" if unused else "",
+        f"{refused:,} refused" if refused else "",
+        f"{failed:,} failed" if failed else "",
+        f"{count(sum(others), 'call')} outside" if others else "",
+    ]
+    return [Line(page.clip("  " + f" {page.dot} ".join(filter(None, parts)), page.width))]
 
 
 def _calls(totals: Totals) -> str:

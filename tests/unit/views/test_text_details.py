@@ -1,0 +1,82 @@
+"""The detail options of the summary: plain tables that fit the page, whatever was recorded."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import replace
+
+import builders
+import pytest
+
+from compilescope.views.text import Wanted, render, render_details
+from compilescope.views.text._columns import table
+from compilescope.views.text._page import Page
+
+ALL_FACTS = Wanted(graphs=True, guards=True, buckets=True)
+
+
+def columns(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+@pytest.mark.parametrize("build", builders.ALL)
+@pytest.mark.parametrize(("width", "ascii"), [(80, False), (60, True), (200, False)])
+def test_any_report_fits(build, width, ascii) -> None:
+    text = render_details(build(), ALL_FACTS, width=width, ascii=ascii)
+    assert max(map(columns, text.split("\n"))) <= width
+    assert all(line.isprintable() for line in text.split("\n"))
+    assert text.isascii() or not ascii
+
+
+def test_a_frame_in_full() -> None:
+    text = render_details(builders.rich(), Wanted("attend"))
+    assert "attend  24_history_grows.py:5" in text
+    assert "recompile limit" in text
+    assert "phases     dynamo 0.25 s" in text
+    assert "recompile  len(history) (7 times, 0.60 s)" in text
+    assert "[5/1]" not in text
+
+
+@pytest.mark.parametrize("name", ["Model.forward", "10_batch_size_drift.py:12"])
+def test_a_frame_has_its_sizes_symbols_kernels_and_memory(name) -> None:
+    text = render_details(builders.rich(), Wanted(name), width=120)
+    for wanted in (
+        "x.size(0)=32",
+        "s77     L['x'].size()[0], L['mask'].size()[0]",
+        "guard   s77 > 5 10_batch_size_drift.py:14",
+        "triton_tem_fused_addmm_relu_1",
+        "peak 34 MB, 6 allocations",
+        "triton_mm_7 won, the next takes 1.18 times as long",
+    ):
+        assert wanted in text, text
+
+
+def test_a_method_is_found_without_its_class_and_an_unknown_name_is_an_error() -> None:
+    assert "Model.forward" in render_details(builders.rich(), Wanted("forward"))
+    with pytest.raises(LookupError):
+        render_details(builders.rich(), Wanted("nothing"))
+
+
+def test_guards_are_listed_for_one_frame_only() -> None:
+    every = render_details(builders.rich(), Wanted(guards=True))
+    one = render_details(builders.rich(), Wanted("Model.forward", guards=True))
+    assert "3.1 us" in every
+    assert "L['self'].net" not in every
+    assert "L['self'].net" in one
+
+
+def test_buckets() -> None:
+    text = render_details(builders.rich(), Wanted(buckets=True), width=100)
+    assert "tokens=1024: refused, no entry admits it: tokens < 512, from serve.py:12" in text
+    line = "  5 buckets · 209 hits · 1 never hit · 1 refused · 1 failed · 2 calls outside"
+    assert line in render(builders.rich()).splitlines()
+    assert "bucket" not in render(replace(builders.rich(), buckets=[], findings=[], worst=[]))
+
+
+def test_a_table_cuts_its_widest_column_and_counts_what_is_left() -> None:
+    rows = [["a" * 90, "1"], ["b", "22"]] + [["c", "3"]] * 600
+    lines = table(Page(40), ["name", ">n"], rows)
+    assert lines[0].split() == ["name", "n"]
+    assert all(len(line) <= 40 for line in lines)
+    assert lines[1].endswith("   1")
+    assert lines[-1] == "  and 102 more"
