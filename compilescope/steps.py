@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import math
+import os
 import sys
 import time
 from typing import Any
@@ -64,6 +65,16 @@ class _Steps:
 
 _steps = _Steps()
 _checked: dict[str, int] = {}
+
+
+def _after_fork_in_child() -> None:
+    """The parent writes what it has."""
+    global _steps
+    _steps = _Steps()
+    _checked.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 def step() -> None:

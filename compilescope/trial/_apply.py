@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import functools
 import json
+import os
 import sys
 from array import array
 from collections.abc import Callable
@@ -89,6 +90,7 @@ class Application:
         from torch._dynamo import eval_frame
 
         self._calls = _Calls(eval_frame._callback_from_stance)
+        eval_frame.skip_code(_Calls.stamped.__code__)
         vars(eval_frame)["_callback_from_stance"] = self._calls.stamped
 
     def _guarded(self, name: str, part: Callable[[], None]) -> None:
@@ -117,6 +119,7 @@ class _Calls:
     def __init__(self, original: Callable[[Any], Any]) -> None:
         self._original = original
         self._targets: dict[int, _Target] = {}
+        os.register_at_fork(after_in_child=self._targets.clear)  # the parent writes what it has
 
     def stamped(self, callback: Any) -> Any:
         if callback not in (None, False):

@@ -14,6 +14,8 @@ from compilescope.trial.changes import Change
 from compilescope.trial.measure import Measured, measure
 
 APPLY = "COMPILESCOPE_APPLY"
+_TAIL_BYTES = 4000
+_TAIL_LINES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,17 @@ def _run(side: Side, stem: Path, say: Callable[[str], None], fresh_cache: bool) 
     log = stem.with_name(f"{stem.name}.log")
     with _applied(side.change), _output_to(log):
         run_program(side.target, output=recording, fresh_cache=fresh_cache, say=say)
-    return measure(recording, side.shown)
+    measured = measure(recording, side.shown)
+    if measured.exit_status:
+        told = "".join(f"\n  {line}" for line in _last_lines(log))
+        say(f"{side.name} ended with status {measured.exit_status}{told}")
+    return measured
+
+
+def _last_lines(log: Path) -> list[str]:
+    with log.open("rb") as file:
+        file.seek(max(log.stat().st_size - _TAIL_BYTES, 0))
+        return file.read().decode("utf-8", "replace").splitlines()[-_TAIL_LINES:]
 
 
 @contextmanager

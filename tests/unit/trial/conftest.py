@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from compilescope.advice import Amount, Finding
 from compilescope.trial.measure import COUNTS, Measured
 from compilescope.trial.timing import Interval, Steps
 
+CORPUS = Path(__file__).parents[3] / "fixtures" / "corpus" / "recordings"
 Make = Callable[..., Measured]
 
 
