@@ -3,6 +3,18 @@
 from __future__ import annotations
 
 from compilescope.model.build import load
+from compilescope.model.detail import (
+    BucketEvent,
+    Detail,
+    Dispatch,
+    GuardEntry,
+    GuardList,
+    OpenStack,
+    PhaseSum,
+    SizeSnapshot,
+    SymbolCondition,
+    SymbolMade,
+)
 from compilescope.model.values import (
     BreakEvent,
     CacheEvent,
@@ -25,21 +37,31 @@ from compilescope.model.values import (
 
 __all__ = [
     "BreakEvent",
+    "BucketEvent",
     "CacheEvent",
     "Compile",
     "CompileId",
     "CompileTarget",
     "Conversion",
+    "Detail",
+    "Dispatch",
     "Graph",
     "Guard",
+    "GuardEntry",
     "GuardFailure",
+    "GuardList",
     "Hole",
     "Limit",
     "Location",
     "LogLine",
+    "OpenStack",
+    "PhaseSum",
     "Placeholder",
     "Process",
     "Run",
+    "SizeSnapshot",
     "Specialized",
+    "SymbolCondition",
+    "SymbolMade",
     "load",
 ]

@@ -20,8 +20,8 @@ _PHASES = {
 
 
 class Compiles:
-    def __init__(self, source: ProcessRecording) -> None:
-        self._file = source.file
+    def __init__(self, source: ProcessRecording, file: f.FileName) -> None:
+        self._file = file
         self._text = source.text
         self._threads: dict[int, str] = {}
         self._infer_epochs = source.kind == "torch_trace"
@@ -40,10 +40,16 @@ class Compiles:
         autograd = record.ca if record.ca is not None else self._autograd.get((epoch, c[0]), -1)
         return CompileId(epoch, c[0], c[1], autograd)
 
+    @property
+    def epoch(self) -> int:
+        """Of the latest compile begun."""
+        return self._epoch
+
     def start(self, record: Record) -> None:
         compile_id = self.id_of(record)
         if compile_id is None:
             return
+        self._epoch = max(self._epoch, compile_id.epoch)
         attempt = record.c[2] if record.c and len(record.c) > 2 else 0
         known = self._drafts.get(compile_id)
         if self._infer_epochs and not attempt and known and known.started:
@@ -83,6 +89,7 @@ class Compiles:
         draft.ops = f.number(m.get("graph_op_count"))
         draft.cache_size = f.number(m.get("cache_size"))
         draft.guard_count = f.number(m.get("guard_count"))
+        draft.guard_latency_us = f.seconds(m.get("guard_latency_us"))
         draft.has_code = bool(m.get("has_guarded_code"))
         draft.fail_type, draft.fail_reason = f.text(m.get("fail_type")), self._text(m.get("fail_reason"))
         draft.fail_location = f.location(

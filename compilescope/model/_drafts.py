@@ -22,6 +22,7 @@ class CompileDraft:
     backward_s: float = 0.0
     ops: int | None = None
     guard_count: int | None = None
+    guard_latency_us: float | None = None
     has_code: bool | None = None
     fail_type: str | None = None
     fail_reason: str | None = None
@@ -48,6 +49,8 @@ class GraphDraft:
     size_names: tuple[str, ...] = ()
     calls: int | None = None
     inherited: bool = False
+    symbols: dict[str, Any] = field(default_factory=dict)
+    uncounted: str | None = None
     sizes: tuple[tuple[tuple[int, ...] | None, int], ...] | None = None
 
     def frozen(self) -> Graph:

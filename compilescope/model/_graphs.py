@@ -31,6 +31,8 @@ class Graphs:
         draft.ends_at = f.location(self._file(f.number(ends.get("file"))), ends.get("line"), ends.get("name"))
         draft.ends_at_break = bool(ends)
         draft.placeholders = tuple(_placeholder(f.mapping(p)) for p in f.sequence(m.get("placeholders")))
+        draft.symbols = {str(k): f.mapping(v) for k, v in f.mapping(m.get("symbols")).items()}
+        draft.uncounted = f.text(m.get("uncounted"))
         draft.size_names = tuple(str(name) for name in f.sequence(m.get("sizes")))
         self._handed_over[key] = draft
 

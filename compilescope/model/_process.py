@@ -8,7 +8,9 @@ from typing import Any
 
 from compilescope.model import _facts as facts
 from compilescope.model import _fields as f
+from compilescope.model._buckets import Buckets
 from compilescope.model._compiles import Compiles
+from compilescope.model._detail import DetailBuilder
 from compilescope.model._graphs import Graphs
 from compilescope.model._kinds import UNINTERPRETED
 from compilescope.model.values import (
@@ -33,13 +35,18 @@ _MAX_TARGETS = 500
 
 
 class ProcessBuilder:
-    """Feed records with ``add``; ``finish`` gives the Process. A malformed record becomes a hole."""
+    """Feed records with ``add``; ``finish`` gives the Process. A malformed record becomes a hole.
 
-    def __init__(self, source: ProcessRecording) -> None:
+    Without ``detail``, ``Process.detail`` is None and only records of :attr:`kinds` are needed.
+    """
+
+    def __init__(self, source: ProcessRecording, *, detail: bool = True) -> None:
         self._source = source
-        self._file = source.file
-        self._compiles = Compiles(source)
-        self._graphs = Graphs(source.file, counts=source.kind == "recording")
+        self._file = file_names(source)
+        self._compiles = Compiles(source, self._file)
+        self._detail = DetailBuilder(source, self._file, self._compiles) if detail else None
+        self._buckets = Buckets()
+        self._graphs = Graphs(self._file, counts=source.kind == "recording")
         self._breaks: list[BreakEvent] = []
         self._failures: list[GuardFailure] = []
         self._limits: list[Limit] = []
@@ -84,19 +91,27 @@ class ProcessBuilder:
             "lost": self._lose,
             "source": self._keep_source,
             "process": lambda r: self._late_facts.update(r.m or r.x),
+            "bucket": lambda r: self._buckets.event(r, self._id(r)),
+            "dispatch": self._buckets.dispatched,
             "end": self._end,
         }
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Of the records that something is taken from."""
+        return frozenset(self._handlers)
 
     def add(self, record: Record) -> None:
         if record.t is not None:
             self._last_ns = max(self._last_ns or 0, record.t)
         handler = self._handlers.get(record.k)
-        if handler is None:
-            if record.k not in UNINTERPRETED:
-                self._unknown[record.k] += 1
-            return
+        if handler is None and record.k not in UNINTERPRETED:
+            self._unknown[record.k] += 1
         try:
-            handler(record)
+            if handler is not None:
+                handler(record)
+            if self._detail is not None:
+                self._detail.add(record)
         except (TypeError, ValueError, KeyError, AttributeError, IndexError) as e:
             where = f"{self._source.id}:{record.offset}"
             self._holes.append(Hole("bad_record", where, f"{record.k}: {type(e).__name__}: {e}"))
@@ -196,6 +211,7 @@ class ProcessBuilder:
         holes = [Hole(d.kind, d.where, d.detail) for d in self._source.damage]
         complete, compiles = self._source.complete, self._compiles.finish()
         counted_ns = float("inf") if complete else self._counts_ns
+        bucket_events, dispatches = self._buckets.finish()
         return Process(
             id=self._source.id,
             kind=self._source.kind,
@@ -236,4 +252,19 @@ class ProcessBuilder:
             sources=self._sources,
             unknown=dict(self._unknown),
             holes=(*holes, *self._holes),
+            bucket_events=bucket_events,
+            dispatches=dispatches,
+            detail=self._detail.finish() if self._detail is not None else None,
         )
+
+
+def file_names(source: ProcessRecording) -> f.FileName:
+    """``source.file`` with a memory, so that an id without a name is looked for once."""
+    known: dict[int | None, str | None] = {}
+
+    def name(number: int | None) -> str | None:
+        if number not in known:
+            known[number] = source.file(number)
+        return known[number]
+
+    return name

@@ -10,16 +10,20 @@ from compilescope.model.values import Hole, Process, Run
 from compilescope.recording import ProcessRecording, Recording
 
 
-def load(recording: Recording) -> Run:
-    """Read every process of ``recording`` once. Damage is kept as holes; bad records do not raise."""
-    processes = tuple(_read(process) for process in recording.processes)
+def load(recording: Recording, *, detail: bool = True) -> Run:
+    """Read every process of ``recording`` once. Damage is kept as holes; bad records do not raise.
+
+    Without ``detail`` records that only it needs are passed over unread: no phases, symbols, kernels or
+    lists of guards, and kinds of records this version does not know are not counted.
+    """
+    processes = tuple(_read(process, detail) for process in recording.processes)
     holes = tuple(Hole(d.kind, d.where, d.detail) for d in recording.damage)
     launch: Mapping[str, object] = mapping(recording.run)
     return Run(str(recording.path), recording.size_bytes, launch, processes, holes)
 
 
-def _read(source: ProcessRecording) -> Process:
-    builder = ProcessBuilder(source)
-    for record in source.records():
+def _read(source: ProcessRecording, detail: bool) -> Process:
+    builder = ProcessBuilder(source, detail=detail)
+    for record in source.records(None if detail else builder.kinds):
         builder.add(record)
     return builder.finish()

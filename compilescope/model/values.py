@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from compilescope.model.detail import BucketEvent, Detail, Dispatch
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -54,6 +57,7 @@ class Compile:
     cache_size: int | None  # entries the code object had when this compile began
     reasons: tuple[str, ...]  # torch's recompile reasons, most recently used entry first
     phases_s: Mapping[str, float]
+    guard_latency_us: float | None = None  # torch's own: it flushes the processor's caches first
 
     @property
     def refused(self) -> bool:
@@ -100,6 +104,8 @@ class Graph:
     calls: int | None
     sizes: tuple[tuple[tuple[int, ...] | None, int], ...] | None  # None key: beyond the cap of kept sizes
     inherited: bool = False  # made before capture began, or by the parent of a fork; the calls are own
+    symbols: Mapping[str, Any] = field(default_factory=dict)  # {symbol: {sources, range}}
+    uncounted: str | None = None  # why its calls are not counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +258,9 @@ class Process:
     sources: Mapping[str, str]
     unknown: Mapping[str, int]
     holes: tuple[Hole, ...]
+    bucket_events: tuple[BucketEvent, ...] = ()
+    dispatches: tuple[Dispatch, ...] = ()
+    detail: Detail | None = None  # None: it was not asked for
 
 
 @dataclass(frozen=True, slots=True)

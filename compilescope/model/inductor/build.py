@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compilescope.model.inductor import autotune, cudagraphs
-from compilescope.model.inductor.caches import cache_outcome
-from compilescope.model.inductor.sources import AotSource, Fact, GraphSource, InductorFacts, Text
-from compilescope.model.inductor.values import Autotuning, CacheOutcome, GraphKey, TritonTuning
+from compilescope.model.inductor.sources import AotSource, Fact, GraphSource, InductorFacts, Lookup, Text
+from compilescope.model.inductor.values import Autotuning, GraphKey, TritonTuning
 
 AOT_EVENTS = frozenset({"aot_joint_graph", "aot_forward_graph", "aot_backward_graph", "aot_inference_graph"})
 _METRICS = frozenset({"compilation_metrics", "bwd_compilation_metrics"})
 _POST_GRAD = "inductor_post_grad_graph"
 _METADATA = "aot_forward_graph_fw_metadata"
-_CACHES = ("fx_graph_cache_", "aotautograd_cache_")
+_FX_CACHE = "fx_graph_cache_"
+_CACHES = (_FX_CACHE, "aotautograd_cache_")
 KINDS = frozenset(
     {
         *AOT_EVENTS,
@@ -58,7 +58,7 @@ class Collector:
         self._of: dict[GraphKey, list[GraphSource]] = {}
         self._stems: dict[str, list[GraphSource]] = {}
         self._aot: list[tuple[GraphKey, AotSource]] = []
-        self._caches: list[tuple[GraphKey | None, CacheOutcome]] = []
+        self._lookups: list[Lookup] = []
         self._recorded: dict[GraphKey, list[Autotuning]] = {}
         self._phased: dict[GraphKey, list[Autotuning]] = {}
         self._tunings: list[TritonTuning] = []
@@ -137,9 +137,7 @@ class Collector:
     def _artifact(self, key: GraphKey | None, fact: Fact) -> None:
         name = str(fact.m.get("name"))
         if name.startswith(_CACHES):
-            outcome = cache_outcome(name, fact.text())
-            if outcome is not None:
-                self._caches.append((key, outcome))
+            self._lookups.append(Lookup(key, name, fact.text))
         elif key is not None and name == _POST_GRAD:
             self._at(key).post_grad = fact.text
         elif key is not None and name == _METADATA:
@@ -192,8 +190,8 @@ class Collector:
             if row[0] == cudagraphs.RECORDING_PHASE and isinstance(row[2], int | float) and row[2] >= 0:
                 self._recordings_s.append(row[2] / 1e6)
             args = row[4] if len(row) > 4 and isinstance(row[4], Mapping) else {}
-            key = self._key_of_phase(args.get("compile_id"))
             found = autotune.from_phase(row[0], row[2], args) if isinstance(row[2], int | float) else None
+            key = self._key_of_phase(args.get("compile_id")) if found is not None else None
             if found is not None and key is not None:
                 self._phased.setdefault(key, []).append(found)
 
@@ -212,18 +210,21 @@ class Collector:
             self._warnings.append(m["text"])
 
     def _assign_outcomes(self) -> None:
-        """By the key in the `fx_graph` record; without one by order, if there is one outcome a graph."""
-        found = [(key, outcome) for key, outcome in self._caches if outcome.cache == "fx_graph"]
-        by_key = {(key, outcome.key): outcome.outcome for key, outcome in found if outcome.key}
-        in_order: dict[GraphKey | None, list[str]] = {}
-        for key, outcome in found:
-            in_order.setdefault(key, []).append(outcome.outcome)
+        """In order, if there is one outcome a graph; else by the key in the `fx_graph` record."""
+        found: dict[GraphKey | None, list[Lookup]] = {}
+        for lookup in self._lookups:
+            if lookup.name.startswith(_FX_CACHE):
+                found.setdefault(lookup.key, []).append(lookup)
         for key, graphs in self._of.items():
-            outcomes = in_order.get(key, [])
-            for i, graph in enumerate(graphs):
-                graph.cache = by_key.get((key, str(graph.described.get("cache_key"))))
-                if not graph.described and len(outcomes) == len(graphs):
-                    graph.cache = outcomes[i]
+            lookups = found.get(key, [])
+            if len(lookups) == len(graphs):
+                for graph, lookup in zip(graphs, lookups, strict=True):
+                    graph.cache = lookup.name.removeprefix(_FX_CACHE)
+            elif lookups:
+                outcomes = [outcome for lookup in lookups if (outcome := lookup.read()) is not None]
+                by_key = {outcome.key: outcome.outcome for outcome in outcomes if outcome.key}
+                for graph in graphs:
+                    graph.cache = by_key.get(str(graph.described.get("cache_key")))
 
     def finish(self) -> InductorFacts:
         self._assign_outcomes()
@@ -232,7 +233,7 @@ class Collector:
         return InductorFacts(
             graphs=tuple(self._graphs),
             aot=tuple(self._aot),
-            caches=tuple(self._caches),
+            lookups=tuple(self._lookups),
             autotunings={
                 k: autotune.merged(self._recorded.get(k, ()), self._phased.get(k, ())) for k in keys
             },

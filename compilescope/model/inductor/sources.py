@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
+from compilescope.model.inductor.caches import cache_outcome
 from compilescope.model.inductor.values import Autotuning, CacheOutcome, Cudagraphs, GraphKey, TritonTuning
 
 Text = Callable[[], "str | None"]
@@ -49,12 +51,30 @@ class GraphSource:
 
 
 @dataclass(frozen=True, slots=True)
+class Lookup:
+    """One look-up of a compile cache. Its text lists the parts of the key: 70 kB, read when asked for."""
+
+    key: GraphKey | None
+    name: str  # of torch's artifact
+    text: Text
+
+    def read(self) -> CacheOutcome | None:
+        return cache_outcome(self.name, self.text())
+
+
+@dataclass(frozen=True)
 class InductorFacts:
     """One process. ``graphs`` in the order their code was made or loaded."""
 
     graphs: tuple[GraphSource, ...]
     aot: tuple[tuple[GraphKey, AotSource], ...]
-    caches: tuple[tuple[GraphKey | None, CacheOutcome], ...]
+    lookups: tuple[Lookup, ...]
     autotunings: Mapping[GraphKey, tuple[Autotuning, ...]]
     triton_tunings: tuple[TritonTuning, ...]
     cudagraphs: Cudagraphs
+
+    @cached_property
+    def caches(self) -> tuple[tuple[GraphKey | None, CacheOutcome], ...]:
+        """Every look-up with its details; reads the texts of all of them."""
+        read = ((lookup.key, lookup.read()) for lookup in self.lookups)
+        return tuple((key, outcome) for key, outcome in read if outcome is not None)
