@@ -36,10 +36,12 @@ def command(
     color: ColorChoice,
     width: int | None,
 ) -> None:
-    """Say on one screen what is wrong, worst first; or, on request, all of one kind of fact.
+    """Say on one screen what is wrong, worst first.
 
-    RECORDING is the newest one of the working directory when left out. The JSON form is the contract for
-    other tools: its names do not change, what is unknown is null and has its reason in a list `missing`.
+    RECORDING is the newest one of the working directory when left out. The options --frame, --graphs,
+    --guards and --buckets print all of one kind of fact instead, as plain tables. The JSON form is the
+    contract for other tools: its names do not change, what is unknown is null and has its reason in a list
+    `missing`.
     """
     from compilescope.views import json, text
 

@@ -14,7 +14,7 @@ from compilescope.cli import report as report_command
 from compilescope.cli import run as run_command
 from compilescope.cli import summary as summary_command
 from compilescope.cli._group import group
-from compilescope.errors import RecordingTooNew
+from compilescope.errors import RecordingTooNew, UsageError
 from compilescope.launch import Ended, Outcome, Target
 
 
@@ -89,6 +89,14 @@ def test_summary_as_text_and_json(invoke):
     assert "attend() hit the recompile limit" in text.stdout
     assert max(map(len, text.stdout.splitlines())) <= 80
     assert json.loads(invoke("summary", "REC", "--format", "json").stdout)["format_version"] == 1
+
+
+def test_summary_of_one_frame_and_of_none(invoke):
+    assert "attend  24_history_grows.py:5" in invoke("summary", "REC", "--frame", "attend").stdout
+    assert "GRAPHS" in invoke("summary", "REC", "--graphs").stdout
+    failed = invoke("summary", "REC", "--frame", "nope")
+    assert isinstance(failed.exception, UsageError)
+    assert failed.exception.hint == "there is: attend"
 
 
 def test_summary_color_and_width(invoke):
