@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from compilescope.advice import Finding
@@ -70,8 +71,8 @@ def edited_sides(run: Run, target: Target, folder: Path) -> tuple[tuple[Side, Si
     if recorded is not None and not _same_script(recorded, target):
         if not Path(recorded.name).is_file():
             raise UsageError(f"the recorded program {recorded.name} is not there any more")
-        names = Path(target.name).name, Path(recorded.name).name
-        changed = Side("changed", target, Change(), lambda text: text.replace(*names))
+        names = {_shown(target): _shown(recorded)}
+        changed = Side("changed", target, Change(), partial(_renamed, names))
         return (Side("base", recorded, Change()), changed), [f"{target.name} instead of {recorded.name}"]
     before = _edited_since(run, target)
     if not before:
@@ -92,6 +93,16 @@ def _recorded_target(run: Run) -> Target | None:
     name, *args = (str(word) for word in command[1:])
     there = Path(cwd) / name if isinstance(cwd, str) else Path(name)
     return Target("script", str(there if there.is_file() else Path(name)), tuple(args))
+
+
+def _shown(target: Target) -> str:
+    """As reports name the script: relative to the working directory where it is below that."""
+    path = Path(target.name).absolute()
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def _renamed(names: Mapping[str, str], identity: str) -> str:
+    return "|".join(names.get(part, part) for part in identity.split("|"))
 
 
 def _same_script(one: Target, other: Target) -> bool:

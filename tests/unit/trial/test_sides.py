@@ -69,11 +69,13 @@ def test_a_diff_that_no_longer_fits_is_told(run, program, findings, tmp_path):
 
 
 def test_another_script_is_compared_with_the_recorded_one(run, program):
-    edited = program.with_name("edited.py")
+    edited = program.parent / "other" / "edited.py"
+    edited.parent.mkdir()
     edited.write_text("pass\n")
-    (base, changed), words = edited_sides(run, Target("script", "edited.py"), program.parent)
+    (base, changed), words = edited_sides(run, Target("script", "other/edited.py"), program.parent)
     assert Path(base.target.name).name == program.name
-    assert changed.shown(f"rule|{edited.name}|f|x") == f"rule|{program.name}|f|x"
+    assert changed.shown("rule|other/edited.py|f|x") == f"rule|{program.name}|f|x"
+    assert changed.shown("rule|edited.py|f|x") == "rule|edited.py|f|x"
     assert words
 
 
