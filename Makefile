@@ -53,6 +53,18 @@ test-corpus: setup  ## every corpus script live, compared with its known diagnos
 test-slow: setup  ## tests kept out of make test
 	$(PY) -m pytest -n $(WORKERS) -m 'slow and not gpu'
 
+.PHONY: test-gpu
+test-gpu: setup  ## tests that need a CUDA device
+	$(PY) -m pytest -m gpu
+
+.PHONY: bench-gpu
+bench-gpu: setup  ## static rungs against the dynamic graph, device time, on a CUDA device
+	$(PY) tests/benchmarks/bucketing/gpu_rungs.py
+
+.PHONY: test-versions
+test-versions: setup  ## table fact x torch version; VERSIONS="2.11.0 2.14.1" fetches those
+	@tools/test-versions
+
 .PHONY: bench
 bench: setup  ## benchmarks: ratios measured in one run, alternating
 	@for b in $$(cd tests/benchmarks && find . -name 'bench_*.py' | sort); do \
