@@ -14,16 +14,20 @@ _HOMES = {
     "BucketLadder": "compilescope.ladder",
     "BucketedBackend": "compilescope.bucketing",
     "bucketed": "compilescope.bucketing",
+    "check": "compilescope.steps",
     "profile": "compilescope.notebook",
+    "step": "compilescope.steps",
 }
 
-__all__ = ["BucketLadder", "BucketedBackend", "__version__", "bucketed", "profile"]
+__all__ = ["BucketLadder", "BucketedBackend", "__version__", "bucketed", "check", "profile", "step"]
 
 if TYPE_CHECKING:
     from compilescope.bucketing import BucketedBackend as BucketedBackend
     from compilescope.bucketing import bucketed as bucketed
     from compilescope.ladder import BucketLadder as BucketLadder
     from compilescope.notebook import profile as profile
+    from compilescope.steps import check as check
+    from compilescope.steps import step as step
 
 
 def __getattr__(name: str) -> Any:

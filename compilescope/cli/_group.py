@@ -14,6 +14,7 @@ COMMANDS = (
     "run",
     "summary",
     "advise",
+    "verify",
     "report",
     "tui",
     "watch",

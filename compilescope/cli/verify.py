@@ -46,7 +46,7 @@ def command(
     recording: Path,
     words: tuple[str, ...],
 ) -> int:
-    """Run a program again with a change, and say whether the change helped.
+    """Run a program again with a change: did it help?
 
     REC is a recording of the program. --apply and --apply-diff take rules of its
     findings, or `all`; without any change SCRIPT is the edited program, and what was recorded is what it is
