@@ -6,7 +6,7 @@ import builders
 import pytest
 from explorer_driver import Driver, FakeCode, FakeSource, drive
 
-from compilescope.views.tui._pages import PAGES
+from compilescope.views.tui._pages import PAGES, Page
 
 SHOWN = {
     "overview": (
@@ -28,15 +28,17 @@ SHOWN = {
     "code": ("24_history_grows.py:8", "> 8  y8 = torch.relu(y7)"),
     "eager": ("recompile limit (8): len(history)", "Unsupported", "graph break inside a for loop"),
     "recording": ("torn line at events.jsonl:48213", "autotune timings", "future_kind", "killed by SIGKILL"),
+    "kernels": ("triton_tem_fused", "triton pointwise", "1 a call, 37 calls of the graph"),
+    "buckets": ("tokens=256", "never hit", "refused", "1,320", "serve.py:9 in step"),
+    "guards": ("Model.forward", "3.1 us", "41.7 us with cold ones", "115 us"),
+    "timeline": ("killed in cpp compiler", "dynamo > inductor > cpp compiler", "1.30 s", "inductor 0.80 s"),
 }
 
 
-@pytest.mark.parametrize("number", range(1, len(PAGES) + 1))
-def test_a_screen_shows_what_its_question_asks_for(number: int) -> None:
-    page = PAGES[number - 1]
-
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_screen_shows_what_its_question_asks_for(page: Page) -> None:
     async def steps(screen: Driver) -> None:
-        text = await screen.press(str(number))
+        text = await screen.press(page.key)
         assert screen.page == page.name
         assert page.question in text
         assert [wanted for wanted in SHOWN[page.name] if wanted not in text] == []
@@ -44,14 +46,13 @@ def test_a_screen_shows_what_its_question_asks_for(number: int) -> None:
     drive(builders.rich(), steps)
 
 
-@pytest.mark.parametrize("number", range(1, len(PAGES) + 1))
-def test_a_screen_with_nothing_to_show_says_why(number: int) -> None:
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_screen_with_nothing_to_show_says_why(page: Page) -> None:
     async def steps(screen: Driver) -> None:
-        text = " ".join((await screen.press(str(number))).split())
-        page = PAGES[number - 1].name
-        if page == "recording":
+        text = " ".join((await screen.press(page.key)).split())
+        if page.name == "recording":
             assert "process" in text
-        elif page == "code":
+        elif page.name == "code":
             assert "Choose a row on another screen and press enter" in text
         else:
             assert "No torch.compile call was reached" in text

@@ -6,12 +6,14 @@ import builders
 import pytest
 from explorer_driver import Driver, drive
 
+from compilescope.views.tui._pages import PAGES
+
 
 @pytest.mark.parametrize("size", [(60, 16), (80, 24), (200, 50)])
 def test_nothing_is_wider_or_higher_than_the_terminal(size: tuple[int, int]) -> None:
     async def steps(screen: Driver) -> None:
-        for number in range(1, 10):
-            await screen.press(str(number))
+        for page in PAGES:
+            await screen.press(page.key)
             assert len(screen.lines) == size[1]
             assert {len(line) for line in screen.lines} == {size[0]}
             assert "q quit" in screen.lines[-1]

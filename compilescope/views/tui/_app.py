@@ -147,8 +147,9 @@ class Explorer(App[None]):
 
     def action_step(self, step: int) -> None:
         if self.page is not None:
-            names = [page.name for page in PAGES]
-            self.action_show(names[(names.index(self.page.page.name) + step) % len(names)])
+            here = self.page.page
+            names = [page.name for page in PAGES if page.is_for(self.report) or page is here]
+            self.action_show(names[(names.index(here.name) + step) % len(names)])
 
     def action_go_back(self) -> None:
         if self._places and self.page is self.screen:
@@ -183,9 +184,9 @@ class Explorer(App[None]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         yield from super().get_system_commands(screen)
-        for number, page in enumerate(PAGES, 1):
+        for page in PAGES:
             yield SystemCommand(
-                f"go: {page.label}", page.question, lambda number=number: self.action_go(number)
+                f"go: {page.label}", page.question, lambda name=page.name: self.action_show(name)
             )
         yield SystemCommand("export: web page", "Write the report as one HTML file", self.action_export)
         yield SystemCommand("recording: read again", "Look for what was written since", self.action_reload)

@@ -64,12 +64,16 @@ def _source(facts: Card, context: Context, width: int) -> list[Content]:
 
 
 def navigation(pages: Sequence[Page], current: str, report: Report | None, width: int) -> Content:
-    """One line: the key and name of every screen, with counts where there is room."""
+    """One line: the key and name of every screen there is use for, with counts where there is room."""
+    pages = [page for page in pages if page.is_for(report) or page.name == current]
     forms = [_full, _label, _short, _digit]
     for form in forms:
-        parts = [form(number, page, report) for number, page in enumerate(pages, 1)]
+        parts = [form(page, report) for page in pages]
         if sum(map(cell_len, parts)) + 2 * len(parts) <= width or form is _digit:
             break
+    if form is _digit:  # a key alone does not say where one is
+        named = [_label(page, report) if page.name == current else _digit(page, report) for page in pages]
+        parts = named if sum(map(cell_len, named)) + 2 * len(named) <= width else parts
     return Content("").join(
         Content.assemble((f" {part} ", _tab(page.name, page.name == current)))
         for part, page in zip(parts, pages, strict=True)
@@ -80,21 +84,21 @@ def _tab(name: str, current: bool) -> Style:
     return Style(bold=current, reverse=current) + Style.from_meta({"@click": f"app.show('{name}')"})
 
 
-def _full(number: int, page: Page, report: Report | None) -> str:
+def _full(page: Page, report: Report | None) -> str:
     count = page.count(report) if page.count and report else 0
-    return f"{number} {page.label} {count:,}" if count else f"{number} {page.label}"
+    return f"{page.key} {page.label} {count:,}" if count else f"{page.key} {page.label}"
 
 
-def _label(number: int, page: Page, _report: Report | None) -> str:
-    return f"{number} {page.label}"
+def _label(page: Page, _report: Report | None) -> str:
+    return f"{page.key} {page.label}"
 
 
-def _short(number: int, page: Page, _report: Report | None) -> str:
-    return f"{number} {page.short}"
+def _short(page: Page, _report: Report | None) -> str:
+    return f"{page.key} {page.short}"
 
 
-def _digit(number: int, _page: Page, _report: Report | None) -> str:
-    return str(number)
+def _digit(page: Page, _report: Report | None) -> str:
+    return page.key
 
 
 def key_bar(keys: Sequence[Key], width: int) -> Content:

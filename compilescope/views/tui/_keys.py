@@ -24,6 +24,10 @@ class Key:
 
 EXPLORER = (
     Key("1,2,3,4,5,6,7,8,9", "1-9", "go", "go to that screen"),
+    Key("K", "K", "show('kernels')", "kernels"),
+    Key("B", "B", "show('buckets')", "buckets"),
+    Key("C", "C", "show('guards')", "guards: what is checked before each call"),
+    Key("T", "T", "show('timeline')", "where compile time went"),
     Key("left_square_bracket", "[", "step(-1)", "the screen before"),
     Key("right_square_bracket", "]", "step(1)", "the next screen"),
     Key("backspace,u", "backspace u", "go_back", "where you came from"),

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from compilescope.views.tui.tables.breaks import BREAKS
+from compilescope.views.tui.tables.buckets import BUCKETS
 from compilescope.views.tui.tables.eager import EAGER
 from compilescope.views.tui.tables.findings import FINDINGS, fixable
 from compilescope.views.tui.tables.frames import FRAMES
+from compilescope.views.tui.tables.guards import GUARDS
+from compilescope.views.tui.tables.kernels import KERNELS
 from compilescope.views.tui.tables.recompiles import RECOMPILES
 from compilescope.views.tui.tables.recording import RECORDING
 from compilescope.views.tui.tables.shapes import SHAPES
+from compilescope.views.tui.tables.timeline import TIMELINE
 
 if TYPE_CHECKING:
     from compilescope.analysis.report import Report
@@ -21,7 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Page:
-    """``news``: rows that appear while a program runs are announced, by this word."""
+    """``news``: rows that appear while a program runs are announced, by this word.
+
+    ``when``: named in the line at the top only for reports that have something for it.
+    """
+
+    key: str
 
     name: str
     label: str
@@ -30,6 +39,10 @@ class Page:
     table: Table[Any] | None = None
     count: Callable[[Report], int] | None = None
     news: str = ""
+    when: Callable[[Report], bool] | None = None
+
+    def is_for(self, report: Report | None) -> bool:
+        return self.when is None or (report is not None and self.when(report))
 
 
 def _missing(report: Report) -> int:
@@ -39,12 +52,14 @@ def _missing(report: Report) -> int:
 
 PAGES = (
     Page(
+        "1",
         "overview",
         "Overview",
         "Over",
         "Is it still recompiling, what did compiling cost, and what comes first?",
     ),
     Page(
+        "2",
         "findings",
         "Findings",
         "Find",
@@ -53,6 +68,7 @@ PAGES = (
         lambda report: len(fixable(report)),
     ),
     Page(
+        "3",
         "recompiles",
         "Recompiles",
         "Recomp",
@@ -62,6 +78,7 @@ PAGES = (
         "recompile",
     ),
     Page(
+        "4",
         "breaks",
         "Graph breaks",
         "Breaks",
@@ -71,6 +88,7 @@ PAGES = (
         "graph break",
     ),
     Page(
+        "5",
         "frames",
         "Frames",
         "Frames",
@@ -79,6 +97,7 @@ PAGES = (
         lambda report: len(report.frames),
     ),
     Page(
+        "6",
         "shapes",
         "Shapes",
         "Shapes",
@@ -86,8 +105,9 @@ PAGES = (
         SHAPES,
         lambda report: len(report.graphs),
     ),
-    Page("code", "Code", "Code", "What do the source, the graph and the generated code say?"),
+    Page("7", "code", "Code", "Code", "What do the source, the graph and the generated code say?"),
     Page(
+        "8",
         "eager",
         "Not compiled",
         "Eager",
@@ -97,6 +117,50 @@ PAGES = (
         "limit hit",
     ),
     Page(
-        "recording", "Recording", "Rec", "What was recorded, and what can it not tell?", RECORDING, _missing
+        "9",
+        "recording",
+        "Recording",
+        "Rec",
+        "What was recorded, and what can it not tell?",
+        RECORDING,
+        _missing,
+    ),
+    Page(
+        "K",
+        "kernels",
+        "Kernels",
+        "Kern",
+        "Which kernels does a call run, and from which lines?",
+        KERNELS,
+        lambda report: sum(len(graph.kernel_rows) for graph in report.graphs),
+        when=lambda report: any(graph.kernel_rows for graph in report.graphs),
+    ),
+    Page(
+        "B",
+        "buckets",
+        "Buckets",
+        "Buck",
+        "Which calls does each rung serve, and which rungs are not needed?",
+        BUCKETS,
+        lambda report: len(report.buckets),
+        when=lambda report: bool(report.buckets),
+    ),
+    Page(
+        "C",
+        "guards",
+        "Guards",
+        "Guard",
+        "What is checked before each call, and what does it cost?",
+        GUARDS,
+        when=lambda report: any(graph.guards is not None for graph in report.graphs),
+    ),
+    Page(
+        "T",
+        "timeline",
+        "Time",
+        "Time",
+        "Where did compile time go?",
+        TIMELINE,
+        when=lambda report: bool(report.phases.frames or report.phases.open),
     ),
 )
