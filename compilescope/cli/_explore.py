@@ -52,6 +52,7 @@ class RecordingSource:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._sources: dict[str, str] = {}
 
     @property
     def name(self) -> str:
@@ -63,19 +64,22 @@ class RecordingSource:
 
     def load(self) -> Opened:
         from compilescope.advice import examine
+        from compilescope.advice.details import sources_of
         from compilescope.model import load
         from compilescope.recording import open_recording
         from compilescope.views.tui import Opened
 
         recording = open_recording(self._path)
-        report, _ = examine(load(recording))
+        run = load(recording)
+        report, _ = examine(run)
+        self._sources = sources_of(run)
         return Opened(report, RecordedCode(recording))
 
     def export(self, report: Report) -> Path:
         from compilescope.views import html
 
         path = Path(f"compilescope-report-{report_stem(self._path)}.html")
-        page = html.render(report).encode("utf-8", "backslashreplace")
+        page = html.render(report, sources=self._sources).encode("utf-8", "backslashreplace")
         write_new(path, partial(_save, page), force=False)
         return path
 

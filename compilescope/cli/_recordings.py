@@ -56,14 +56,21 @@ def _changed_ns(path: Path) -> int:
 
 def load_report(recording: Path) -> Report:
     """Raises RecordingError when it cannot be read at all."""
+    return load_with_sources(recording)[0]
+
+
+def load_with_sources(recording: Path) -> tuple[Report, dict[str, str]]:
+    """Also the recorded source texts, by the names that the report gives their files."""
     from dataclasses import replace
 
     from compilescope.advice import examine, worst_from_findings
+    from compilescope.advice.details import sources_of
     from compilescope.model import load
     from compilescope.recording import open_recording
 
-    report, found = examine(load(open_recording(recording)))
-    return replace(report, worst=worst_from_findings(found))
+    run = load(open_recording(recording))
+    report, found = examine(run)
+    return replace(report, worst=worst_from_findings(found)), sources_of(run)
 
 
 def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:

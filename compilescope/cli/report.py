@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from compilescope.cli._output import STDOUT, write_new
-from compilescope.cli._recordings import load_report, recording_argument
+from compilescope.cli._recordings import load_with_sources, recording_argument
 from compilescope.cli._terminal import say, write
 from compilescope.errors import UsageError
 
@@ -30,7 +30,8 @@ def command(recording: Path, output: Path | None, force: bool, show: bool) -> No
 
     if show and output == STDOUT:
         raise UsageError("--open needs a file", hint="leave out -o -")
-    page = html.render(load_report(recording))
+    report, sources = load_with_sources(recording)
+    page = html.render(report, sources=sources)
     if output == STDOUT:
         write(page)
         return

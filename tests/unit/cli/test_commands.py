@@ -21,8 +21,9 @@ from compilescope.launch import Ended, Outcome, Target
 @pytest.fixture
 def invoke(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for module in (run_command, summary_command, report_command):
+    for module in (run_command, summary_command):
         monkeypatch.setattr(module, "load_report", lambda path: builders.history_grows())
+    monkeypatch.setattr(report_command, "load_with_sources", lambda path: (builders.history_grows(), {}))
     return lambda *words: CliRunner().invoke(group, words)
 
 
