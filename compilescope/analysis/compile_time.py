@@ -40,4 +40,12 @@ def _spans(process: Process) -> list[Interval]:
                 end = process.last_ns  # killed while compiling
             if end is not None and end > compiled.start_ns:
                 spans.append((compiled.start_ns, end))
-    return spans
+    return spans + list(_rungs(process))
+
+
+def _rungs(process: Process) -> Iterable[Interval]:
+    """A bucketed backend compiles its rungs outside of Dynamo's own compiles."""
+    for event in process.bucket_events:
+        wall_s = event.fields.get("wall_s")
+        if event.time_ns is not None and isinstance(wall_s, int | float) and wall_s > 0:
+            yield event.time_ns - round(wall_s * 1e9), event.time_ns

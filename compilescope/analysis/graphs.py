@@ -4,23 +4,39 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from compilescope.analysis import report
+from compilescope.analysis.compiled import Budget, Compiled
+from compilescope.analysis.guards import GuardLists
 from compilescope.analysis.index import Index, original_name
+from compilescope.analysis.symbols import Symbols
 from compilescope.model import CompileId, Graph, Specialized
 
 _NO_SIZES = "a TORCH_TRACE log has no run-time counts"
 
 
-def graphs(index: Index) -> list[report.Graph]:
-    """In order of compiling."""
+def graphs(index: Index, budget: Budget) -> list[report.Graph]:
+    """In order of compiling, each followed by its backward graphs."""
+    compiled, symbols, guards = Compiled(index, budget), Symbols(index), GuardLists(index)
     caches = _cache_outcomes(index)
     specialized: dict[CompileId, list[Specialized]] = defaultdict(list)
     for fact in index.process.specialized:
         if fact.compile is not None:
             specialized[fact.compile].append(fact)
-    return [_row(index, graph, caches, specialized[graph.compile]) for graph in index.process.graphs]
+    rows: list[report.Graph] = []
+    seen: set[CompileId] = set()
+    for graph in index.process.graphs:
+        row = replace(
+            _row(index, graph, caches, specialized[graph.compile]),
+            symbols=symbols.of(graph),
+            symbol_guards=symbols.conditions(graph),
+            guards=guards.of(index.process.compiles.get(graph.compile)),
+        )
+        rows += compiled.rows(row, graph.compile, first=graph.compile not in seen)
+        seen.add(graph.compile)
+    return rows
 
 
 def _cache_outcomes(index: Index) -> Mapping[CompileId, dict[str, Any]]:
@@ -37,9 +53,12 @@ def _row(
     compiled = index.process.compiles.get(graph.compile)
     frame = index.frame_of_graph(graph)
     place = index.blamed(frame) if frame else None
-    missing = [report.Missing("calls", index.why_uncounted())] if graph.calls is None else []
+    why = graph.uncounted or index.why_uncounted()
+    missing = [report.Missing("calls", why)] if graph.calls is None else []
     if graph.sizes is None:
-        missing.append(report.Missing("sizes_seen", index.why_uncounted()))
+        missing.append(report.Missing("sizes_seen", why))
+    if compiled is None or compiled.wall_s is None:
+        missing.append(report.Missing("compile_s", "the compile did not end"))
     return report.Graph(
         epoch=graph.compile.epoch,
         compile_id=str(graph.compile),

@@ -73,6 +73,9 @@ def of_run(indexes: Sequence[Index], *, launched: bool) -> list[Missing]:
     uncounted = next((i for i in indexes if any(g.calls is None for g in i.process.graphs)), None)
     if uncounted is not None:
         found.append(Missing("compiled_calls", uncounted.why_uncounted()))
+    if any(i.process.detail is None for i in indexes):
+        fact = "symbols, guards, phases, kernels and records of unknown kinds"
+        found.append(Missing(fact, "not asked for: the report was built without details"))
     if indexes and not launched:
         found.append(Missing("exit_status", "the program was not started by `compilescope run`"))
     return found

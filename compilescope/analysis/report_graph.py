@@ -1,7 +1,8 @@
 """Rows of the report about one graph: its symbols and guards, and what AOTAutograd and Inductor made of it.
 
 Byte counts are numbers at the sizes the graph was compiled for; where they have symbols, the field of the
-same name ending in ``_expr`` has the expression. Lists are cut for the page; a ``*_count`` has the whole number.
+same name ending in ``_expr`` has the expression. Lists are cut for the page; a ``*_count`` has the whole
+number.
 """
 
 from __future__ import annotations

@@ -34,7 +34,8 @@ class OpenPhase:
 class Phases:
     """Exclusive seconds: a phase without the phases inside it, so that they add up to the compile wall.
 
-    ``parallel`` is work of other threads, such as C++ compilers, while a compiling thread waits.
+    ``parallel`` is work of other threads, such as C++ compilers, while a compiling thread waits; ``outside``
+    what compiling threads did for no compile that torch names.
     """
 
     forward: dict[str, float] = field(default_factory=dict)
@@ -44,6 +45,7 @@ class Phases:
     wall_s: float | None = None  # of the same compiles, by torch's own start and end
     frames: list[FramePhases] = field(default_factory=list)
     open: list[OpenPhase] = field(default_factory=list)
+    outside: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ class Buckets:
     def event(self, record: Record, compile_id: CompileId | None) -> None:
         event = f.text(record.m.get("event"))
         if event is not None:
-            self._events.append(BucketEvent(event, compile_id, record.m))
+            self._events.append(BucketEvent(event, compile_id, record.m, record.t))
 
     def dispatched(self, record: Record) -> None:
         for backend, entry, rung, outcome, names, sizes, count in f.sequence(record.x.get("rows")):

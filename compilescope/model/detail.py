@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from compilescope.model.inductor import InductorFacts
 from compilescope.model.values import CompileId, Location
@@ -86,7 +87,8 @@ class BucketEvent:
 
     event: str
     compile: CompileId | None
-    fields: Mapping[str, object]
+    fields: Mapping[str, Any]
+    time_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

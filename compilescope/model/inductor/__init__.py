@@ -11,7 +11,7 @@ from compilescope.model.inductor.build import KINDS, Collector
 from compilescope.model.inductor.caches import explained_misses, nearest, why_miss
 from compilescope.model.inductor.read import compare, read_aot, read_graph
 from compilescope.model.inductor.sizes import Size
-from compilescope.model.inductor.sources import AotSource, Fact, GraphSource, InductorFacts
+from compilescope.model.inductor.sources import AotSource, Fact, GraphSource, InductorFacts, Lookup
 from compilescope.model.inductor.tensors import Tensor
 from compilescope.model.inductor.values import (
     Alias,
@@ -71,6 +71,7 @@ __all__ = [
     "Kernel",
     "KeyChange",
     "Launch",
+    "Lookup",
     "MemoryPlan",
     "Miss",
     "MissedEpilogue",

@@ -147,8 +147,9 @@ OpenPhase.compile_id  Compile id as torch prints it, without brackets
 Phases.forward  Exclusive seconds by phase, forward compiles
 Phases.backward  The same for backward compiles
 Phases.parallel  Seconds of work that other threads did meanwhile, by phase
+Phases.outside  Seconds of compiling threads for no compile that torch names, by phase
 Phases.sum_s  Sum of forward and backward
-Phases.wall_s  The same compiles by torch's own start and end
+Phases.wall_s  Length of the outermost phases of the same compiles
 Phases.frames  By function, longest first
 Phases.open  What was being compiled when a process ended without closing its recording
 SizeRow.values  Size by name

@@ -1,0 +1,176 @@
+"""Below Dynamo: which generated code belongs to which graph, read for as many graphs as the report shows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from compilescope.analysis import kernel_rows as made
+from compilescope.analysis import report
+from compilescope.analysis.index import Index
+from compilescope.model import CompileId
+from compilescope.model.inductor import (
+    AotSource,
+    CompiledGraph,
+    GraphSource,
+    InductorFacts,
+    Lookup,
+    read_aot,
+    read_graph,
+)
+from compilescope.model.inductor.read import NO_CODE, NOT_PYTHON
+
+MAX_READ = 200  # texts of this many graphs are parsed for one report
+_CAPPED = f"the generated code of the first {MAX_READ} graphs is read; this one comes after them"
+_BUCKETED = "each rung of the ladder is compiled by itself: see buckets"
+_SHARED = "the compile has several graphs: what was made of them is in the first one"
+_WITHIN = "compiled as a part of the forward, or taken from the cache with it"
+_EAGER_BACKENDS = frozenset(  # they run operators one by one: no code is generated
+    ("eager", "eager_noexcept", "aot_eager", "aot_eager_decomp_partition", "aot_eager_default_partitioner")
+)
+
+
+@dataclass(slots=True)
+class Budget:
+    """How many more graphs may be read, over all processes of a report."""
+
+    left: int = MAX_READ
+
+    def take(self) -> bool:
+        self.left -= 1
+        return self.left >= 0
+
+
+class Compiled:
+    """The Inductor graphs of one process by compile."""
+
+    def __init__(self, index: Index, budget: Budget) -> None:
+        self._index = index
+        self._budget = budget
+        detail = index.process.detail
+        self._facts: InductorFacts | None = detail.inductor if detail is not None else None
+        self._calls: Mapping[int, int] = detail.inductor_calls if detail is not None else {}
+        self._sources: dict[CompileId, list[GraphSource]] = defaultdict(list)
+        self._aot: dict[CompileId, AotSource] = {}
+        self._lookups: dict[CompileId, list[Lookup]] = defaultdict(list)
+        self._backward_s: dict[CompileId, float] = defaultdict(float)
+        for phase in detail.phases if detail is not None else ():
+            if phase.backward and not phase.parallel and phase.compile is not None:
+                self._backward_s[phase.compile] += phase.exclusive_s
+        self._bucketed = {event.compile for event in index.process.bucket_events}
+        if self._facts is not None:
+            for source in self._facts.graphs:
+                self._sources[_compile_id(source.key)].append(source)
+            for key, aot in self._facts.aot:
+                self._aot.setdefault(_compile_id(key), aot)
+            for lookup in self._facts.lookups:
+                if lookup.key is not None:
+                    self._lookups[_compile_id(lookup.key)].append(lookup)
+
+    def rows(self, row: report.Graph, compile_id: CompileId, *, first: bool) -> list[report.Graph]:
+        """The graph's row with what was made of it, and a row for each of its backward graphs.
+
+        ``first``: of the graphs of its compile; further ones of the same compile share what is known.
+        """
+        if self._facts is None:
+            return [row]
+        if not first or compile_id in self._bucketed:
+            reason = _BUCKETED if first else _SHARED
+            return [replace(row, missing=[*row.missing, report.Missing("kernels", reason)])]
+        sources = self._sources.get(compile_id, [])
+        if not self._budget.take():
+            return [replace(row, missing=[*row.missing, report.Missing("kernels", _CAPPED)])]
+        file = self._index.process.detail.files if self._index.process.detail else lambda _: None
+        graphs = [(source, read_graph(source, file)) for source in sources]
+        forward = [(s, g) for s, g in graphs if g.direction != "backward"]
+        backward = [(s, g) for s, g in graphs if g.direction == "backward"]
+        row = self._forward(row, compile_id, forward)
+        return [row, *(self._backward(row, compile_id, source, graph) for source, graph in backward)]
+
+    def _forward(
+        self, row: report.Graph, compile_id: CompileId, graphs: list[tuple[GraphSource, CompiledGraph]]
+    ) -> report.Graph:
+        aot = graphs[0][0].aot if graphs else self._aot.get(compile_id)
+        key = (compile_id.autograd, compile_id.epoch, compile_id.frame, compile_id.recompile)
+        tunings = self._facts.autotunings.get(key, ()) if self._facts else ()
+        row = replace(row, autotune=[made.autotune_row(t) for t in tunings])
+        hints = {k: v for _, g in graphs for k, v in g.hints.items()} | _hints(row)
+        if aot is not None and aot.texts:
+            row = replace(row, aot=made.aot_row(self._index, read_aot(aot), hints))
+        row = replace(row, cache_outcomes=self._outcomes(compile_id))
+        if not graphs and row.backend in _EAGER_BACKENDS:
+            return replace(row, kernels={}, kernel_count=0)
+        if not graphs:
+            return replace(row, missing=[*row.missing, report.Missing("kernels", NO_CODE)])
+        return self._filled(row, [graph for _, graph in graphs])
+
+    def _backward(
+        self, row: report.Graph, compile_id: CompileId, source: GraphSource, graph: CompiledGraph
+    ) -> report.Graph:
+        compiled = self._index.process.compiles.get(compile_id)
+        lazily = compiled is not None and compiled.backward_s > 0
+        how = "from the cache" if source.cache == "hit" else "lazily" if lazily else "with the forward"
+        calls = self._calls.get(graph.serial, 0) if graph.serial is not None else None
+        missing = [] if calls is not None else [report.Missing("calls", self._index.why_uncounted())]
+        seconds = self._backward_s.get(compile_id)
+        if compiled is not None and lazily:
+            seconds = compiled.backward_s
+        if seconds is None:
+            missing.append(report.Missing("compile_s", _WITHIN))
+        ops = row.aot.backward_ops if row.aot else None
+        if ops is None:
+            missing.append(report.Missing("ops", "AOTAutograd's graph is not in the recording"))
+        blank = report.Graph(
+            epoch=row.epoch,
+            compile_id=row.compile_id,
+            function=row.function,
+            file=row.file,
+            line=row.line,
+            ops=ops,
+            calls=calls,
+            backward=True,
+            compile_s=round(seconds, 6) if seconds is not None else None,
+            process=row.process,
+            sizes_seen=[],  # they are counted where the forward is called
+            backend=row.backend,
+            backward_compiled=how,
+            missing=[
+                m for m in missing if m.fact != "ops" or row.aot is None or row.aot.backward_ops is None
+            ],
+        )
+        return self._filled(blank, [graph])
+
+    def _filled(self, row: report.Graph, graphs: list[CompiledGraph]) -> report.Graph:
+        largest = max(graphs, key=lambda graph: len(graph.kernels))
+        told = {why for graph in graphs for why in graph.missing}
+        missing = [report.Missing("kernels", why) for why in (NO_CODE, NOT_PYTHON) if why in told]
+        if len(graphs) > 1:
+            why = f"the compile made {len(graphs)} graphs: fusion and memory are those of the largest"
+            missing.append(report.Missing("fusion and memory of every part", why))
+        return replace(
+            row,
+            direction=largest.direction if largest.direction != "unknown" else None,
+            kernels=made.families(graphs),
+            kernel_rows=made.kernel_rows(self._index, graphs),
+            kernel_count=sum(len(graph.kernels) for graph in graphs),
+            fusion=made.fusion_row(self._index, largest),
+            memory=made.memory_row(self._index, largest),
+            crossings=made.crossing_rows(self._index, graphs),
+            code=largest.code,
+            missing=[*row.missing, *missing],
+        )
+
+    def _outcomes(self, compile_id: CompileId) -> list[report.CacheOutcome]:
+        lookups = self._lookups.get(compile_id, ())
+        read = (lookup.read() for lookup in lookups)
+        return [made.cache_row(outcome) for outcome in read if outcome is not None]
+
+
+def _compile_id(key: tuple[int, int, int, int]) -> CompileId:
+    autograd, epoch, frame, recompile = key
+    return CompileId(epoch, frame, recompile, autograd)
+
+
+def _hints(row: report.Graph) -> dict[str, int]:
+    return {p.expr: p.hint for p in row.placeholders if p.expr and isinstance(p.hint, int)}

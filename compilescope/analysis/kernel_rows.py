@@ -1,0 +1,209 @@
+"""What Inductor made of one graph, as rows of the report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from compilescope.analysis import report_graph as rows
+from compilescope.analysis.index import Index
+from compilescope.analysis.lines import expression_of, number_of, printed_line, printed_lines
+from compilescope.model import inductor
+from compilescope.model.inductor import CompiledGraph
+
+MAX_KERNELS = 60
+MAX_GROUPS = 20
+MAX_BUFFERS = 12
+MAX_CHOICES = 12
+_FAMILIES = (  # (start of the kind, family)
+    ("c++", "cpp"),
+    ("cutlass", "cutlass"),
+    ("extern", "extern"),
+    ("aten", "fallback"),
+    ("custom", "custom"),
+    ("collective", "collective"),
+    ("copy", "copy"),
+    ("triton", "triton"),
+)
+
+
+def families(graphs: Iterable[CompiledGraph]) -> dict[str, int]:
+    """Launches per call by family of kernels."""
+    counts: Counter[str] = Counter()
+    for graph in graphs:
+        for kernel in graph.kernels:
+            family = next((name for start, name in _FAMILIES if kernel.kind.startswith(start)), "other")
+            counts[family] += kernel.launches
+    return dict(counts)
+
+
+def kernel_rows(index: Index, graphs: Sequence[CompiledGraph]) -> list[rows.KernelRow]:
+    """Most bytes first, those without a count last; at most MAX_KERNELS."""
+    found = [(graph, kernel) for graph in graphs for kernel in graph.kernels]
+    found.sort(key=lambda pair: -(number_of(pair[1].bytes_moved, pair[0].hints) or 0))
+    return [_kernel(index, graph, kernel) for graph, kernel in found[:MAX_KERNELS]]
+
+
+def _kernel(index: Index, graph: CompiledGraph, kernel: inductor.Kernel) -> rows.KernelRow:
+    return rows.KernelRow(
+        kernel.name,
+        kernel.kind,
+        kernel.library,
+        kernel.launches,
+        list(kernel.aten) or [node.op for node in kernel.nodes],
+        printed_lines(index, kernel.lines),
+        kernel.device,
+        list(kernel.dtypes),
+        [str(tensor) for tensor in kernel.shapes],
+        kernel.grid,
+        dict(kernel.config),
+        kernel.template,
+        list(kernel.epilogue),
+        number_of(kernel.bytes_moved, graph.hints),
+        expression_of(kernel.bytes_moved),
+    )
+
+
+def fusion_row(index: Index, graph: CompiledGraph) -> rows.Fusion:
+    fused, hints = graph.fusion, graph.hints
+    groups = sorted(fused.groups, key=lambda group: -(group.bytes_before or 0))
+    return rows.Fusion(
+        fused.nodes_before,
+        fused.nodes_after,
+        fused.kernels,
+        number_of(fused.bytes_eager, hints),
+        number_of(fused.bytes_before, hints),
+        number_of(fused.bytes_after, hints),
+        fused.bytes_from,
+        [
+            rows.FusedGroup(list(g.ops), g.vertical, g.horizontal, g.bytes_before, g.bytes_after)
+            for g in groups[:MAX_GROUPS]
+        ],
+        len(groups),
+        [
+            rows.MissedEpilogue(
+                missed.producer,
+                missed.pointwise,
+                number_of(missed.saved_bytes, hints),
+                printed_lines(index, missed.lines),
+            )
+            for missed in fused.missed_epilogues
+        ],
+        expression_of(fused.bytes_after),
+    )
+
+
+def memory_row(index: Index, graph: CompiledGraph) -> rows.Memory | None:
+    plan, hints = graph.memory, {**graph.hints}
+    if plan is None:
+        return None
+    hints |= plan.hints
+    live = sorted(plan.live_at_peak, key=lambda buffer: -(number_of(buffer.size_bytes, hints) or 0))
+    return rows.Memory(
+        plan.allocations,
+        plan.reuses,
+        plan.frees,
+        number_of(plan.allocated_bytes, hints),
+        number_of(plan.reused_bytes, hints),
+        number_of(plan.peak_bytes, hints),
+        number_of(plan.end_bytes, hints),
+        plan.peak_after,
+        [
+            rows.Buffer(
+                buffer.name,
+                str(buffer.tensor) if buffer.tensor else None,
+                number_of(buffer.size_bytes, hints),
+                buffer.written_by,
+                printed_lines(index, buffer.lines),
+            )
+            for buffer in live[:MAX_BUFFERS]
+        ],
+        len(live),
+        expression_of(plan.peak_bytes),
+        list(plan.unsized),
+    )
+
+
+def crossing_rows(index: Index, graphs: Iterable[CompiledGraph]) -> list[rows.Crossing]:
+    return [
+        rows.Crossing(
+            crossing.kind,
+            crossing.detail,
+            number_of(crossing.size_bytes, graph.hints),
+            crossing.blocking,
+            printed_lines(index, crossing.lines),
+        )
+        for graph in graphs
+        for crossing in graph.crossings[:MAX_KERNELS]
+    ]
+
+
+def autotune_row(found: inductor.Autotuning) -> rows.Autotuning:
+    winner = found.winner
+    return rows.Autotuning(
+        found.op,
+        list(found.shapes),
+        list(found.dtypes),
+        list(found.strides),
+        list(found.hinted),
+        winner.name if winner else None,
+        winner.backend if winner else None,
+        round(found.margin, 4) if found.margin is not None else None,
+        [
+            rows.Choice(c.name, c.backend, c.time_ms, c.failed, c.config or None)
+            for c in found.choices[:MAX_CHOICES]
+        ],
+        max(found.count, len(found.choices)),
+        1,
+        found.tuning_s,
+        list(found.failures),
+    )
+
+
+def cache_row(found: inductor.CacheOutcome) -> rows.CacheOutcome:
+    return rows.CacheOutcome(
+        found.cache,
+        found.outcome,
+        found.key,
+        found.bypass_reason or found.detail,
+        found.saved_s,
+        found.took_s,
+    )
+
+
+def aot_row(index: Index, found: inductor.AotGraphs, hints: dict[str, int]) -> rows.Aot:
+    saved = sorted(found.saved, key=lambda tensor: -(number_of(tensor.size_bytes, hints) or 0))
+    return rows.Aot(
+        found.joint_ops,
+        found.forward_ops,
+        found.backward_ops,
+        found.inference_ops,
+        number_of(found.saved_bytes, hints),
+        expression_of(found.saved_bytes),
+        sum(tensor.kind == "activation" for tensor in saved),
+        [
+            rows.SavedTensor(
+                tensor.name,
+                tensor.kind,
+                str(tensor.tensor) if tensor.tensor else None,
+                number_of(tensor.size_bytes, hints),
+                printed_line(index, tensor.line),
+            )
+            for tensor in saved[:MAX_KERNELS]
+        ],
+        len(found.recomputed),
+        [node.name for node in found.recomputed[:MAX_KERNELS]],
+        number_of(found.recompute_saves_bytes, hints),
+        [
+            rows.Mutation(m.input, m.in_graph, printed_line(index, m.line))
+            for m in found.mutations[:MAX_KERNELS]
+        ],
+        [_alias(alias) for alias in found.aliases[:MAX_KERNELS]],
+        found.donated,
+        dict(found.op_counts),
+    )
+
+
+def _alias(alias: inductor.Alias) -> str:
+    base = f" {alias.base}" if alias.base is not None else ""
+    return f"output {alias.output}: {alias.kind.replace('_', ' ')}{base}"

@@ -1,0 +1,95 @@
+"""Where compile time went: exclusive seconds by phase, in all and by function; what was open at the end."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from compilescope.analysis.index import FrameKey, Index
+from compilescope.analysis.report_run import FramePhases, OpenPhase, Phases
+from compilescope.model import Detail, PhaseSum
+
+Seconds = dict[str, float]
+
+
+def phases(indexes: Sequence[Index]) -> Phases:
+    forward, backward, parallel, outside = Seconds(), Seconds(), Seconds(), Seconds()
+    frames: list[FramePhases] = []
+    walls: list[float] = []
+    for index in indexes:
+        detail = index.process.detail
+        if detail is None:
+            continue
+        for phase in detail.phases:
+            _add(_table(phase, forward, backward, parallel, outside), phase)
+        frames += _frames(index, detail)
+        walls.append(detail.roots_s)
+    total = sum(forward.values()) + sum(backward.values())
+    return Phases(
+        forward=_sorted(forward),
+        backward=_sorted(backward),
+        parallel=_sorted(parallel),
+        outside=_sorted(outside),
+        sum_s=round(total, 6) if walls else None,
+        wall_s=round(sum(walls), 6) if walls else None,
+        frames=sorted(frames, key=lambda frame: -frame.compile_s),
+        open=[row for index in indexes for row in _open(index)],
+    )
+
+
+def _table(
+    phase: PhaseSum, forward: Seconds, backward: Seconds, parallel: Seconds, outside: Seconds
+) -> Seconds:
+    if phase.parallel:
+        return parallel
+    if phase.compile is None:
+        return outside
+    return backward if phase.backward else forward
+
+
+def _add(table: Seconds, phase: PhaseSum) -> None:
+    table[phase.name] = table.get(phase.name, 0.0) + phase.exclusive_s
+
+
+def _sorted(table: Seconds) -> Seconds:
+    """Longest first."""
+    return {name: round(s, 6) for name, s in sorted(table.items(), key=lambda item: (-item[1], item[0]))}
+
+
+def _frames(index: Index, detail: Detail) -> Iterable[FramePhases]:
+    by_frame: dict[FrameKey, tuple[Seconds, Seconds]] = defaultdict(lambda: ({}, {}))
+    for phase in detail.phases:
+        if phase.compile is not None and not phase.parallel:
+            forward, backward = by_frame[index.key_of(phase.compile)]
+            _add(backward if phase.backward else forward, phase)
+    for key, (forward, backward) in by_frame.items():
+        frame = index.frames.get(key)
+        if frame is not None:
+            place = index.blamed(frame)
+            total = sum(forward.values()) + sum(backward.values())
+            yield FramePhases(
+                place.function,
+                index.paths.show(place.file),
+                place.line,
+                index.process.id,
+                _sorted(forward),
+                _sorted(backward),
+                round(total, 6),
+            )
+
+
+def _open(index: Index) -> Iterable[OpenPhase]:
+    """Only of a process that did not end by itself: the others closed what they opened."""
+    process = index.process
+    if process.complete or process.detail is None:
+        return
+    for left in process.detail.open:
+        since = left.stack[-1][1]
+        seconds = (process.last_ns or 0) * 1e-9 - since * 1e-6
+        yield OpenPhase(
+            process.id,
+            left.thread,
+            [name for name, _ in left.stack],
+            round(seconds, 6) if seconds >= 0 else None,
+            str(left.compile) if left.compile is not None else None,
+        )
