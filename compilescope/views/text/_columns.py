@@ -1,4 +1,7 @@
-"""Plain tables for a terminal: as wide as their cells, the widest columns cut where the page is narrower."""
+"""Plain tables for a terminal: as wide as their cells, the widest columns cut where the page is narrower.
+
+A name is cut in its middle, since both ends tell it from others; a list loses its end.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ def _shrink(widths: list[int], room: int) -> None:
 def _line(page: Page, row: Sequence[str], widths: Sequence[int], right: Sequence[bool], indent: int) -> str:
     parts = []
     for cell, width, is_number in zip(row, widths, right, strict=True):
-        text = page.middle(cell, width)
+        text = page.clip(cell, width) if ", " in cell else page.middle(cell, width)
         pad = " " * (width - cells(text))
         parts.append(pad + text if is_number else text + pad)
     return (" " * indent + (" " * _GAP).join(parts)).rstrip()

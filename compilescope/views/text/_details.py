@@ -101,12 +101,13 @@ def _sizes_of(report: Report, key: tuple[str, str, int], page: Page) -> Iterator
                 ", ".join(f"{name}={value}" for name, value in row.values.items()),
                 f"{row.count:,}",
                 percent(row.count, found.seen_calls),
+                row.basis,
                 "#" * max(round(_BAR_CELLS * row.count / most), 1) if most else "",
             ]
             for row in found.rows[:_MOST_SIZES]
         ]
         yield "  sizes"
-        yield from table(page, ["size", ">calls", ">share", ""], rows, indent=4)
+        yield from table(page, ["size", ">calls", ">share", "basis", ""], rows, indent=4)
         left = found.rows_count - len(rows)
         if left > 0:
             yield f"    and {left:,} more sizes"
