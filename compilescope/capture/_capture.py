@@ -128,6 +128,7 @@ class Capture:
         return {
             "graphs": self.graphs.install,
             "conversions": self.conversions.install,
+            "skip_reasons": self.conversions.install_reasons,
             "entries": self.entries.install,
             "guard_failures": self.guard_failures.install,
             "reset": self.control.install_reset,

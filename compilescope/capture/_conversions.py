@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from compilescope.capture._patches import Patch, Wrapper, patch
+from compilescope.capture._patches import HookMissingError, Patch, Wrapper, patch
 from compilescope.capture._session import Session
 from compilescope.capture._stacks import Stacks
 
@@ -47,6 +47,13 @@ class Conversions:
             patch(convert_frame.ConvertFrame, "__call__", self._make),
             patch(convert_frame.ConvertFrameAssert, "__call__", self._make),
         ]
+
+    def install_reasons(self) -> None:
+        """Nothing to patch: says whether this torch tells why it leaves a frame alone."""
+        from torch._dynamo.types import ConvertFrameReturn
+
+        if not hasattr(ConvertFrameReturn(), "skip_reason"):
+            raise HookMissingError("this torch does not say why a frame is skipped (2.13 and later do)")
 
     def write_inherited(self, serial: int) -> None:
         """In a forked child: name a code object that was refused in the parent and now runs eager here."""
