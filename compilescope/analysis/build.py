@@ -62,7 +62,8 @@ def report_of(run: Run) -> Report:
     for index in indexes:
         absent += _ask(index, rows)
     info = recording_info(run)
-    absent += missing.of_run(indexes, launched=bool(run.launch))
+    rungs = [bucket for index in indexes for bucket in buckets(index)]
+    absent += [*missing.of_run(indexes, info, launched=bool(run.launch)), *missing.of_buckets(rungs)]
     sums = totals(indexes, rows["breaks"], rows["limits"], rows["failures"], rows["skips"])
     why = diagnoses(indexes, rows["skips"])
     budget = Budget()
@@ -94,7 +95,7 @@ def report_of(run: Run) -> Report:
         diagnoses=why,
         missing=absent,
         unknown_records=_unknown(run.processes),
-        buckets=[bucket for index in indexes for bucket in buckets(index)],
+        buckets=rungs,
         phases=phases(indexes),
         sizes=[row for index in indexes for row in sizes(index)],
         cudagraphs=[row for index in indexes if (row := cudagraphs(index)) is not None],

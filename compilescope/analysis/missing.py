@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from compilescope.analysis.attempts import Attempts
 from compilescope.analysis.change import UNKNOWN_NEW
 from compilescope.analysis.index import Index
-from compilescope.analysis.report import Missing
+from compilescope.analysis.report import Bucket, Missing, RecordingInfo
 from compilescope.model import Process
 
 _HOOK_FACTS = {
@@ -68,7 +68,7 @@ def _why(index: Index, old: object) -> str:
     return "the guard could not be checked again without running the program's code"
 
 
-def of_run(indexes: Sequence[Index], *, launched: bool) -> list[Missing]:
+def of_run(indexes: Sequence[Index], info: RecordingInfo, *, launched: bool) -> list[Missing]:
     found = []
     uncounted = next((i for i in indexes if any(g.calls is None for g in i.process.graphs)), None)
     if uncounted is not None:
@@ -78,4 +78,17 @@ def of_run(indexes: Sequence[Index], *, launched: bool) -> list[Missing]:
         found.append(Missing(fact, "not asked for: the report was built without details"))
     if indexes and not launched:
         found.append(Missing("exit_status", "the program was not started by `compilescope run`"))
+    elif launched and info.exit_status is None:
+        found.append(Missing("exit_status", "nobody saw the program end"))
     return found
+
+
+def of_buckets(buckets: Sequence[Bucket]) -> list[Missing]:
+    """Nulls that many rungs share, once each. A refused rung has no seconds and no calls: none are missing."""
+    uncounted = any(b.hits is None and b.refused is None and b.failed is None for b in buckets)
+    unknown = any(b.kernels is None and b.compile_s is not None for b in buckets)
+    reasons = {
+        "hits of rungs": uncounted and "the process ended before its first snapshot of the counters",
+        "kernels of rungs": unknown and "their compiler does not tell",
+    }
+    return [Missing(fact, reason) for fact, reason in reasons.items() if reason]

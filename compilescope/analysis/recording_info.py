@@ -28,7 +28,7 @@ def recording_info(run: Run) -> RecordingInfo:
         exit_status=status if isinstance(status, int) else None,
         started=_iso(started_ns),
         wall_s=round((ended_ns - started_ns) * 1e-9, 6) if started_ns and ended_ns else None,
-        complete=bool(processes) and all(p.complete for p in processes),
+        complete=all(p.complete for p in processes) and bool(processes or launch.get("ended_ns")),
         counts_as_of=_iso(counts_ns),
         ended=ended(launch, processes),
         size_bytes=run.size_bytes,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from compilescope.analysis.ranks import merged_breaks, merged_failures, where
 from compilescope.analysis.report import Failure, GraphBreak, LimitHit, Recompile, Worst
 from compilescope.units import count, seconds
 
 _MAX_STEPS = 3
+_MAX_CAUSES = 4  # of one limit hit; all are in the recompiles
 _KINDS = {
     "size": "a size changes",
     "size_one": "a size becomes 0 or 1",
@@ -53,12 +56,16 @@ def worst(
     """Failures first (nothing of the function is compiled), then limit hits with their causes, breaks by
     executions, recompiles by seconds. By-products of a break stand under the break, not beside it.
     """
+    breaks = merged_breaks(breaks)
     blocked = [r for r in recompiles if r.blocked_by_limit and not r.benign]
-    rows = [_failure(f) for f in failures]
-    rows += [row for limit in limits for row in _limit(limit, blocked)]
+    causes: dict[tuple[str, str], list[Recompile]] = defaultdict(list)
+    for cause in blocked:
+        causes[(cause.function, cause.process)].append(cause)
+    rows = [_failure(f) for f in merged_failures(failures)]
+    rows += [row for limit in limits for row in _limit(limit, causes[(limit.function, limit.process)])]
     rows += [_break(b, recompiles) for b in sorted(breaks, key=_break_rank) if not b.library]
     shown_breaks = {f"{b.file}:{b.line}" for b in breaks if not b.library}
-    rest = [r for r in recompiles if r not in blocked and r.caused_by not in shown_breaks]
+    rest = [r for r in recompiles if (r.benign or not r.blocked_by_limit) and r.caused_by not in shown_breaks]
     rows += [_recompile(r) for r in sorted(rest, key=lambda r: (r.benign, -(r.wasted_compile_s or 0.0)))]
     return rows + [_break(b, recompiles) for b in breaks if b.library]
 
@@ -97,9 +104,8 @@ def show(value: Any) -> str:
     return repr(value) if isinstance(value, str) and not value.replace("_", "").isalnum() else str(value)
 
 
-def _limit(limit: LimitHit, blocked: Sequence[Recompile]) -> list[Worst]:
-    own = [r for r in blocked if (r.function, r.process) == (limit.function, limit.process)]
-    own.sort(key=lambda r: (-r.count, -r.named_by_torch))
+def _limit(limit: LimitHit, causes: Sequence[Recompile]) -> list[Worst]:
+    own = sorted(causes, key=lambda r: (-r.count, -r.named_by_torch))
     if not own:
         title = f"{limit.function}() hit the recompile limit"
         return [
@@ -117,7 +123,7 @@ def _limit(limit: LimitHit, blocked: Sequence[Recompile]) -> list[Worst]:
             )
         ]
     rows = []
-    for rank, cause in enumerate(own):
+    for rank, cause in enumerate(own[:_MAX_CAUSES]):
         ordinal = ("second", "third", "fourth")[min(rank - 1, 2)] if rank else ""
         title = (
             f"{limit.function}() recompiles because {because(cause)}"
@@ -161,8 +167,8 @@ def _note(own: Sequence[Recompile], limit: LimitHit) -> str | None:
 
 
 def _break(row: GraphBreak, recompiles: Sequence[Recompile]) -> Worst:
-    where = f"{row.file}:{row.line}"
-    caused = [r for r in recompiles if r.caused_by == where]
+    place = f"{row.file}:{row.line}"
+    caused = [r for r in recompiles if r.caused_by == place]
     cost = [
         f"ran {_times(row.runtime_hits)} (counted)"
         if row.runtime_hits is not None
@@ -177,7 +183,7 @@ def _break(row: GraphBreak, recompiles: Sequence[Recompile]) -> Worst:
     }
     lost = [effect[r] for r in row.resume if r in effect]
     title = f"graph break in {row.function}(): {row.reason}"
-    note = ("; ".join(lost)) or None
+    note = "; ".join(filter(None, [*lost, where(row.process)])) or None
     if row.library:
         note = "inside a library, not your code" + (f"; {note}" if note else "")
     caller = row.call_path[-2] if len(row.call_path) > 1 else None
@@ -242,7 +248,15 @@ def _failure(row: Failure) -> Worst:
     how = "was suppressed: it runs eager" if row.suppressed else "stopped the call"
     title = f"compiling {row.function or 'a function'}() failed: {row.exception}"
     return Worst(
-        "failure", title, row.file, row.line, row.function, row.code, row.message, f"the error {how}", None
+        "failure",
+        title,
+        row.file,
+        row.line,
+        row.function,
+        row.code,
+        row.message,
+        f"the error {how}",
+        where(row.process),
     )
 
 
