@@ -31,6 +31,7 @@ SHOWN = {
     "kernels": ("triton_tem_fused", "triton pointwise", "1 a call, 37 calls of the graph"),
     "buckets": ("tokens=256", "never hit", "refused", "1,320", "serve.py:9 in step"),
     "guards": ("Model.forward", "3.1 us", "41.7 us with cold ones", "115 us"),
+    "ranks": ("pid21398-ab12cd34", "1.90 s", "killed by SIGKILL", "attend() 0.86 s"),
     "timeline": ("killed in cpp compiler", "dynamo > inductor > cpp compiler", "1.30 s", "inductor 0.80 s"),
 }
 
@@ -50,7 +51,7 @@ def test_a_screen_shows_what_its_question_asks_for(page: Page) -> None:
 def test_a_screen_with_nothing_to_show_says_why(page: Page) -> None:
     async def steps(screen: Driver) -> None:
         text = " ".join((await screen.press(page.key)).split())
-        if page.name == "recording":
+        if page.name in ("recording", "ranks"):
             assert "process" in text
         elif page.name == "code":
             assert "Choose a row on another screen and press enter" in text

@@ -28,6 +28,7 @@ EXPLORER = (
     Key("B", "B", "show('buckets')", "buckets"),
     Key("C", "C", "show('guards')", "guards: what is checked before each call"),
     Key("T", "T", "show('timeline')", "where compile time went"),
+    Key("P", "P", "show('ranks')", "processes side by side"),
     Key("left_square_bracket", "[", "step(-1)", "the screen before"),
     Key("right_square_bracket", "]", "step(1)", "the next screen"),
     Key("backspace,u", "backspace u", "go_back", "where you came from"),

@@ -13,6 +13,7 @@ from compilescope.views.tui.tables.findings import FINDINGS, fixable
 from compilescope.views.tui.tables.frames import FRAMES
 from compilescope.views.tui.tables.guards import GUARDS
 from compilescope.views.tui.tables.kernels import KERNELS
+from compilescope.views.tui.tables.ranks import RANKS
 from compilescope.views.tui.tables.recompiles import RECOMPILES
 from compilescope.views.tui.tables.recording import RECORDING
 from compilescope.views.tui.tables.shapes import SHAPES
@@ -162,5 +163,15 @@ PAGES = (
         "Where did compile time go?",
         TIMELINE,
         when=lambda report: bool(report.phases.frames or report.phases.open),
+    ),
+    Page(
+        "P",
+        "ranks",
+        "Processes",
+        "Proc",
+        "Does one process compile more than the others?",
+        RANKS,
+        lambda report: len(report.processes),
+        when=lambda report: len(report.processes) > 1,
     ),
 )
