@@ -24,6 +24,9 @@ _HOOK_FACTS = {
 UNATTRIBUTED = -1
 
 
+NOT_ASKED = "not asked for: the report was built without details"
+
+
 def of_process(process: Process) -> list[Missing]:
     """Hooks this torch lacks, records that were lost, counts that came to an early end."""
     found = [
@@ -75,7 +78,7 @@ def of_run(indexes: Sequence[Index], info: RecordingInfo, *, launched: bool) -> 
         found.append(Missing("compiled_calls", uncounted.why_uncounted()))
     if any(i.process.detail is None for i in indexes):
         fact = "symbols, guards, phases, kernels and records of unknown kinds"
-        found.append(Missing(fact, "not asked for: the report was built without details"))
+        found.append(Missing(fact, NOT_ASKED))
     if indexes and not launched:
         found.append(Missing("exit_status", "the program was not started by `compilescope run`"))
     elif launched and info.exit_status is None:

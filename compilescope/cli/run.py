@@ -56,7 +56,7 @@ def _summarize(recording: Path) -> None:
     try:
         from compilescope.views import text
 
-        report = load_report(recording)
+        report = load_report(recording, detail=False)
         color = use_color("auto", sys.stderr)
         ascii_only = not is_utf8(sys.stderr)
         write(text.render(report, width=default_width(), color=color, ascii=ascii_only), sys.stderr)

@@ -45,11 +45,12 @@ def command(
     """
     from compilescope.views import json, text
 
-    report = load_report(recording)
+    asked = frame is not None or graphs or guards or buckets
+    report = load_report(recording, detail=asked or form == "json")
     if form == "json":
         write(json.render(report))
         return
-    if frame is not None or graphs or guards or buckets:
+    if asked:
         wanted = text.Wanted(frame, graphs, guards, buckets)
         write(_details(report, wanted, width or default_width()))
         return
