@@ -31,7 +31,6 @@ _BY_KIND = {
 }
 _OPTIMIZER_LR = re.compile(r"param_groups\[\d+\]\['(?:lr|momentum|weight_decay)'\]|\b_?lr\b.*param_groups")
 _PARAMETER = re.compile(r"(?:^|\.)(?:weight|bias)\b")
-_FREED = "Cache line invalidated"  # torch's words when an object that a guard held was freed
 _FLAGS = frozenset(("bool", "enum"))
 _INT_IN = {"container_item": "number_in_container", "object_attribute": "object_int_attribute"}
 
@@ -57,8 +56,6 @@ def rule_of(facts: Facts, row: Recompile) -> str:
         return "float_hyperparameter_python" if is_number else "branch_on_size"
     if row.kind == "dtype" and row.holder is None:
         return "global_state_change"  # torch's default dtype
-    if row.source.startswith(_FREED):
-        return "object_identity_changes"
     if row.kind == "other":
         return "global_state_change" if row.holder is None else "unexplained_recompile"
     return _BY_KIND.get(row.kind, "unexplained_recompile")

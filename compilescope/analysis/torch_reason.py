@@ -96,6 +96,10 @@ def _backend(m: re.Match[str], _: Mapping[str, Any]) -> list[Change]:
     return [Change("backend", "backend of torch.compile", _short(m["old"]), _short(m["new"]))]
 
 
+def _freed(m: re.Match[str], _: Mapping[str, Any]) -> list[Change]:
+    return [Change("identity", m["source"], "one object", "another: the first was freed")]
+
+
 def _aliases(m: re.Match[str], _: Mapping[str, Any]) -> list[Change]:
     names = " and ".join(re.findall(r'"([^"]+)"', m["what"])) or "two tensors"
     return [Change("identity", names, "different tensors", "the same tensor")]
@@ -127,6 +131,7 @@ def _pattern(text: str, reader: Read) -> tuple[re.Pattern[str], Read]:
 
 _TENSOR = r"tensor '(?P<source>.+?)' "
 _PATTERNS = (
+    _pattern(r"Cache line invalidated because (?:L\[')?(?P<source>[^\s']+)(?:'\])? got deallocated", _freed),
     _pattern(
         _TENSOR
         + r"(?P<what>size|stride) mismatch at index (?P<index>\d+)\. "

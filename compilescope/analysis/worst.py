@@ -89,7 +89,9 @@ def steps(changes: Sequence[tuple[Any, Any]]) -> str:
     values = [changes[0][0], *(new for _, new in changes)]
     chained = all(a[1] == b[0] for a, b in pairwise(changes))
     if not chained:
-        pairs = [f"{show(old)} -> {show(new)}" for old, new in changes]
+        pairs = list(dict.fromkeys(f"{show(old)} -> {show(new)}" for old, new in changes))
+        if len(pairs) == 1:
+            return f"{pairs[0]} ({len(changes)} times)"
         return ", ".join(pairs[:_MAX_STEPS]) + (", ..." if len(pairs) > _MAX_STEPS else "")
     if len(values) > _MAX_STEPS + 1:
         return f"{show(values[0])} -> {show(values[1])} -> ... -> {show(values[-1])}"

@@ -176,7 +176,7 @@ def test_a_break_inside_a_library_stands_at_the_programs_own_line(report: MakeRe
 
 
 def test_what_lay_on_the_stack_at_a_break_goes_with_the_break(report: MakeReport) -> None:
-    freed = recompile("other", "Cache line invalidated because ___stack0 got deallocated", holder=None)
+    freed = recompile("identity", "___stack0", holder="resume_value")
     rows = report(
         graph_breaks=[graph_break("scalar_read")], recompiles=[replace(freed, caused_by="train.py:5")]
     )

@@ -86,6 +86,10 @@ def _found(message: str, **state: Any) -> list[tuple[str, str, Any, Any]]:
             "_TorchCompileWrapper(compiler='aot_eager', dynamic=None) (id=0x7f09). If this is unexpected",
             ("backend", "backend of torch.compile", "eager, dynamic=None", "aot_eager, dynamic=None"),
         ),
+        (
+            "Cache line invalidated because L['___stack0'] got deallocated",
+            ("identity", "___stack0", "one object", "another: the first was freed"),
+        ),
     ],
 )
 def test_messages(message: str, expected: tuple[str, str, Any, Any]) -> None:
