@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 
 from compilescope.units import visible
+
+if TYPE_CHECKING:
+    from compilescope.analysis.report_graph import SourceLine
 
 ELLIPSIS = "…"
 _LONGEST = 2000
@@ -27,6 +30,13 @@ def place(file: str | None, line: int | None) -> str:
     if not file:
         return ""
     return file if line is None else f"{file}:{line}"
+
+
+def at(line: SourceLine | None) -> str:
+    """'train.py:42  y = x + 1'"""
+    if line is None:
+        return ""
+    return place(line.file, line.line) + (f"  {one_line(line.code.strip(), 200)}" if line.code else "")
 
 
 def number(value: int | None) -> str:

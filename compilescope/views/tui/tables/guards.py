@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from compilescope.units import seconds
 from compilescope.views.tui._card import Card
 from compilescope.views.tui._table import Column, Table, known_first
-from compilescope.views.tui._words import number, one_line, place
+from compilescope.views.tui._words import at, number, one_line, place
 from compilescope.views.tui.tables._none import nothing
-from compilescope.views.tui.tables.kernels import at
 
 if TYPE_CHECKING:
     from compilescope.analysis.report import Graph, Report

@@ -8,24 +8,18 @@ from typing import TYPE_CHECKING
 from compilescope.units import seconds, size
 from compilescope.views.tui._card import Card
 from compilescope.views.tui._table import Column, Table, known_first
-from compilescope.views.tui._words import number, one_line, place
+from compilescope.views.tui._words import at, number, one_line, place
 from compilescope.views.tui.tables._none import nothing
 
 if TYPE_CHECKING:
     from compilescope.analysis.report import Graph, Report
-    from compilescope.analysis.report_graph import Autotuning, KernelRow, SourceLine
+    from compilescope.analysis.report_graph import Autotuning, KernelRow
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     graph: Graph
     kernel: KernelRow
-
-
-def at(line: SourceLine | None) -> str:
-    if line is None:
-        return ""
-    return place(line.file, line.line) + (f"  {one_line(line.code.strip(), 200)}" if line.code else "")
 
 
 def _rows(report: Report) -> list[Entry]:

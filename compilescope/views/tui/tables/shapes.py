@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from compilescope.units import percent, seconds
 from compilescope.views.tui._card import Card
 from compilescope.views.tui._table import Column, Table, known_first
-from compilescope.views.tui._words import number, one_line, place, value
+from compilescope.views.tui._words import at, number, one_line, place, value
 from compilescope.views.tui.tables._none import nothing
 
 if TYPE_CHECKING:
     from compilescope.analysis.report import Graph, Placeholder, Report, SizeCount, Specialization
+    from compilescope.analysis.report_graph import Symbol
 
 _BAR_CELLS = 24
 _BLOCKS = " ▏▎▍▌▋▊▉█"
@@ -42,6 +43,8 @@ def _card(row: Graph) -> Card:
         lists=[
             ("sizes that change", [_symbol(item) for item in symbols(row)]),
             ("sizes seen", histogram(row.sizes_seen or ())),
+            ("symbols", [_created(item) for item in row.symbols]),
+            ("conditions on them", [f"{item.expr}  {at(item.at)}".rstrip() for item in row.symbol_guards]),
             ("sizes fixed while compiling", [_fixed(item) for item in row.specializations]),
             ("tensors", [_tensor(item) for item in row.placeholders if item.kind == "tensor"]),
             ("phases", [f"{name}  {seconds(spent_s)}" for name, spent_s in row.phases.items()]),
@@ -90,6 +93,13 @@ def _symbol(item: Placeholder) -> str:
     parts = [item.expr or item.name, item.source and f"= {item.source}", item.range and f"in {item.range}"]
     hint = "" if item.hint is None else f"compiled at {value(item.hint)}"
     return "  ".join(part for part in [*parts, hint] if part)
+
+
+def _created(item: Symbol) -> str:
+    """Sources that were equal when traced are tied together."""
+    sources = " = ".join(item.sources) if item.backed else "data, not known before the call"
+    where = f"made at {at(item.created_at)}" if item.created_at else ""
+    return "  ".join(filter(None, [item.symbol, sources, item.range and f"in {item.range}", where]))
 
 
 def _fixed(item: Specialization) -> str:
