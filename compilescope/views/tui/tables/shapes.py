@@ -43,9 +43,9 @@ def _card(row: Graph) -> Card:
         lists=[
             ("sizes that change", [_symbol(item) for item in symbols(row)]),
             ("sizes seen", histogram(row.sizes_seen or ())),
+            ("sizes fixed while compiling", [_fixed(item) for item in row.specializations]),
             ("symbols", [_created(item) for item in row.symbols]),
             ("conditions on them", [f"{item.expr}  {at(item.at)}".rstrip() for item in row.symbol_guards]),
-            ("sizes fixed while compiling", [_fixed(item) for item in row.specializations]),
             ("tensors", [_tensor(item) for item in row.placeholders if item.kind == "tensor"]),
             ("phases", [f"{name}  {seconds(spent_s)}" for name, spent_s in row.phases.items()]),
             ("not captured", missing),
