@@ -96,7 +96,7 @@ def report_of(run: Run) -> Report:
         missing=absent,
         unknown_records=_unknown(run.processes),
         buckets=rungs,
-        phases=phases(indexes),
+        phases=phases(indexes, _whole(run.launch.get("ended_ns"))),
         sizes=[row for index in indexes for row in sizes(index)],
         cudagraphs=[row for index in indexes if (row := cudagraphs(index)) is not None],
         compiled_autograd=[found for index in indexes if (found := compiled_autograd(index)) is not None],
@@ -137,6 +137,10 @@ def _last_compile_s(run: Run) -> float | None:
     if not isinstance(start, int):
         start = min((p.start_ns for p in run.processes if p.start_ns), default=None)
     return round((end - start) * 1e-9, 6) if end is not None and start is not None else None
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) else None
 
 
 def _unfinished(indexes: Sequence[Index]) -> str | None:

@@ -87,7 +87,7 @@ def of_run(indexes: Sequence[Index], info: RecordingInfo, *, launched: bool) -> 
 
 
 def of_buckets(buckets: Sequence[Bucket]) -> list[Missing]:
-    """Nulls that many rungs share, once each. A refused rung has no seconds and no calls: none are missing."""
+    """Nulls that many rungs share, once each. Of a refused rung no seconds and calls are missing."""
     uncounted = any(b.hits is None and b.refused is None and b.failed is None for b in buckets)
     unknown = any(b.kernels is None and b.compile_s is not None for b in buckets)
     reasons = {

@@ -12,7 +12,8 @@ from compilescope.model import Detail, PhaseSum
 Seconds = dict[str, float]
 
 
-def phases(indexes: Sequence[Index]) -> Phases:
+def phases(indexes: Sequence[Index], ended_ns: int | None = None) -> Phases:
+    """``ended_ns``: when the parent saw the program end; later than the last record of a killed process."""
     forward, backward, parallel, outside = Seconds(), Seconds(), Seconds(), Seconds()
     frames: list[FramePhases] = []
     walls: list[float] = []
@@ -33,7 +34,7 @@ def phases(indexes: Sequence[Index]) -> Phases:
         sum_s=round(total, 6) if walls else None,
         wall_s=round(sum(walls), 6) if walls else None,
         frames=sorted(frames, key=lambda frame: -frame.compile_s),
-        open=[row for index in indexes for row in _open(index)],
+        open=[row for index in indexes for row in _open(index, ended_ns if len(indexes) == 1 else None)],
     )
 
 
@@ -78,14 +79,14 @@ def _frames(index: Index, detail: Detail) -> Iterable[FramePhases]:
             )
 
 
-def _open(index: Index) -> Iterable[OpenPhase]:
+def _open(index: Index, ended_ns: int | None) -> Iterable[OpenPhase]:
     """Only of a process that did not end by itself: the others closed what they opened."""
     process = index.process
     if process.complete or process.detail is None:
         return
     for left in process.detail.open:
         since = left.stack[-1][1]
-        seconds = (process.last_ns or 0) * 1e-9 - since * 1e-6
+        seconds = (ended_ns or process.last_ns or 0) * 1e-9 - since * 1e-6
         yield OpenPhase(
             process.id,
             left.thread,

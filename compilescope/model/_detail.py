@@ -30,6 +30,7 @@ _REASONS = "compiled_autograd_compile_reasons"
 class DetailBuilder:
     def __init__(self, source: ProcessRecording, file: f.FileName, compiles: Compiles) -> None:
         self._source = source
+        self._is_log = source.kind == "torch_trace"
         self._file = file
         self._compiles = compiles
         self._symbols: list[SymbolMade] = []
@@ -42,7 +43,7 @@ class DetailBuilder:
         self._calls: dict[int, int] = {}
         self._reasons: list[str] = []
         self._inductor = Collector()
-        self._latest: dict[int, CompileId] = {}
+        self._latest: dict[int, Record] = {}
         self._handlers = {
             "create_symbol": self._symbol,
             "create_unbacked_symbol": self._symbol,
@@ -57,9 +58,7 @@ class DetailBuilder:
 
     def add(self, record: Record) -> None:
         if record.th is not None and record.c is not None:
-            compile_id = self._compiles.id_of(record)
-            if compile_id is not None:
-                self._latest[record.th] = compile_id
+            self._latest[record.th] = record
         handler = self._handlers.get(record.k)
         if handler is not None:
             handler(record)
@@ -70,7 +69,7 @@ class DetailBuilder:
         value, text = record.p, self._source.text
         rows = f.sequence(record.x.get("rows")) if record.k == "phases" else ()
         c = record.c
-        if c is not None and len(c) > 2:  # epochs of an imported log are inferred here, not written in it
+        if self._is_log and c is not None and len(c) > 2:  # its epochs are inferred, not written in it
             compile_id = self._compiles.id_of(record)
             c = (*c[:3], compile_id.epoch) if compile_id is not None else c
         return Fact(record.k, c, record.m, lambda: text(value), record.ca, rows)
@@ -132,7 +131,8 @@ class DetailBuilder:
         th = f.number(record.x.get("th"))
         thread = record.th if th is None else th
         if thread is not None:
-            self._open[thread] = (record, self._latest.get(thread))
+            latest = self._latest.get(thread)
+            self._open[thread] = (record, self._compiles.id_of(latest) if latest is not None else None)
 
     def _thread(self, record: Record) -> None:
         ident, name = f.number(record.m.get("ident")), f.text(record.m.get("name"))

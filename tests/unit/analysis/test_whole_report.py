@@ -11,12 +11,31 @@ from model_values import compiled, graph, index, place, process, refused, run
 
 from compilescope.analysis.build import report_of
 from compilescope.analysis.failures import failures
-from compilescope.analysis.report import Report
-from compilescope.analysis.worst import steps
+from compilescope.analysis.report import GraphBreak, Report
+from compilescope.analysis.worst import steps, worst
 from compilescope.model import CacheEvent, CompileId, CompileTarget, Conversion, Limit, Process
 
 F = place("f", 10)
 ENDED: dict[str, Any] = {"exit_status": 0, "started_ns": 10**18, "ended_ns": 10**18 + 2 * 10**9}
+
+
+BROKEN = GraphBreak(
+    file="train.py",
+    line=12,
+    function="f",
+    code="print(x)",
+    causes=["print"],
+    gb_types=["Failed to trace builtin operator"],
+    gb_ids=["GB0059"],
+    reason="print() was called",
+    hint=None,
+    events=1,
+    runtime_hits=2,
+    resume=["resumable"],
+    call_path=[],
+    compile_ids=["0/0"],
+    process="pid1-ab",
+)
 
 
 def _report(*processes: Process, **launch: Any) -> Report:
@@ -195,3 +214,19 @@ def test_hostile_names_do_not_stop_a_report() -> None:
     bad = place("<script>alert(1)</script>[red]\x1b[31m", 3, "/home/user/../../etc/\udcff.py")
     report = _report(process(compiled(0, bad), graphs=(graph(0),)))
     assert report.frames[0].function == bad.function
+
+
+def test_a_break_on_every_rank_is_one_row_of_the_worst() -> None:
+    rows = [replace(BROKEN, process=f"rank{n}-pid{n}-ab", events=1, runtime_hits=n + 1) for n in (0, 1)]
+    (row,) = worst([], rows, [], [])
+    assert row.note == "on ranks 0 and 1"
+    assert row.cost is not None
+    assert row.cost.startswith("ran 3 times")
+
+
+def test_equal_breaks_of_one_process_stay_apart() -> None:
+    assert len(worst([], [BROKEN, BROKEN], [], [])) == 2
+
+
+def test_a_run_without_torch_is_not_incomplete() -> None:
+    assert _report().recording.complete
