@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +41,11 @@ def verify() -> Callable[..., tuple[int, dict[str, Any]]]:
 def recorded(tmp_path, monkeypatch) -> Callable[..., Path]:
     """A recording of some code, run as ``train.py`` in a folder that is the working directory from now on."""
 
-    def record(code: str, args: Sequence[str] = ()) -> Path:
+    def record(code: str) -> Path:
         monkeypatch.chdir(tmp_path)
         (tmp_path / "train.py").write_text(code)
         recording = tmp_path / "before.compilescope"
-        run_program(Target("script", "train.py", tuple(args)), output=recording, say=lambda _: None)
+        run_program(Target("script", "train.py"), output=recording, say=lambda _: None)
         return recording
 
     return record

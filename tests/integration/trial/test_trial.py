@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .conftest import CORPUS
+
 SIZES = """
 import torch
 from compilescope import steps
@@ -75,8 +77,10 @@ def test_an_edit_that_changes_results_is_harmful(recorded, verify, tmp_path):
     assert status == 1
 
 
-def test_against_eager(recorded, verify, tmp_path):
-    recording = recorded(SLOW_TO_COMPILE, ["--x"])
+def test_against_eager(verify, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(SLOW_TO_COMPILE)
+    recording = CORPUS / "recordings" / "10_batch_size_drift.zip"
     kept = tmp_path / "kept"
     settings = (
         "--set",
