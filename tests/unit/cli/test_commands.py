@@ -22,8 +22,8 @@ from compilescope.launch import Ended, Outcome, Target
 def invoke(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for module in (run_command, summary_command):
-        monkeypatch.setattr(module, "load_report", lambda path: builders.history_grows())
-    monkeypatch.setattr(report_command, "load_with_sources", lambda path: (builders.history_grows(), {}))
+        monkeypatch.setattr(module, "load_report", lambda path, **_: builders.history_grows())
+    monkeypatch.setattr(report_command, "load_with_sources", lambda path, **_: (builders.history_grows(), {}))
     return lambda *words: CliRunner().invoke(group, words)
 
 
@@ -75,7 +75,7 @@ def test_run_ends_with_the_summary_on_stderr(invoke, ran):
 
 @pytest.mark.parametrize("problem", [RecordingTooNew("too new"), ZeroDivisionError("bug")])
 def test_summary_that_fails_keeps_the_status_of_the_program(invoke, ran, monkeypatch, problem):
-    def fail(path):
+    def fail(path, **_):
         raise problem
 
     monkeypatch.setattr(run_command, "load_report", fail)
