@@ -70,7 +70,7 @@ def test_every_command_has_help_that_fits(command, name):
 def test_overview_lists_every_command_with_a_whole_sentence(command):
     lines = command("--help").stdout.split("Commands:")[1].strip().splitlines()
     assert [line.split()[0] for line in lines] == list(COMMANDS)
-    assert all(line.endswith(".") and not line.endswith("...") for line in lines)
+    assert all(line.endswith((".", "?")) and not line.endswith("...") for line in lines)
 
 
 def test_version(command):
