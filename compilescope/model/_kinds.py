@@ -4,6 +4,10 @@ from __future__ import annotations
 
 UNINTERPRETED = frozenset(
     (
+        "step",
+        "check",
+        "calls",
+        "applied",
         "aot_autograd_backward_compilation_metrics",
         "aot_backward_graph",
         "aot_forward_graph",

@@ -61,8 +61,9 @@ class profile:  # noqa: N801  used like contextlib's and torch's own profile
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        from compilescope import capture
+        from compilescope import capture, steps
 
+        steps.flush()
         capture.detach()
         raised = [f"the block raised {kind.__name__}"] if kind is not None else []
         ended = {
