@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -47,7 +47,7 @@ def _entries(events: Sequence[BucketEvent]) -> dict[_EntryKey, _Entry]:
     found: dict[_EntryKey, _Entry] = {}
     for event in events:
         fields: Mapping[str, Any] = event.fields
-        key = (str(fields.get("backend")), int(fields.get("entry") or 0))
+        key = (str(fields.get("backend")), fields.get("entry") or 0)
         if event.event == "BackendReset":
             for (backend, _), entry in found.items():
                 entry.live = entry.live and backend != key[0]
@@ -55,7 +55,7 @@ def _entries(events: Sequence[BucketEvent]) -> dict[_EntryKey, _Entry]:
         entry = found.setdefault(key, _Entry(event.compile, _text(fields.get("compile_id"))))
         if event.event == "EntryCaptured":
             symbols = fields.get("symbols") or ()
-            entry.names = tuple(str(s["name"]) for s in symbols if isinstance(s, Mapping) and s.get("name"))
+            entry.names = tuple(str(s["name"]) for s in symbols if s.get("name"))
             entry.bypassed = _text(fields.get("bypassed"))
         else:
             row = _of_event(event.event, key, entry, fields)
@@ -168,8 +168,8 @@ def _dims_of_label(label: str, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _inputs(inputs: Any) -> dict[str, list[Any]]:
-    rows: Iterable[Any] = inputs if isinstance(inputs, list) else ()
-    return {str(row["name"]): list(row.get("shape") or ()) for row in rows if isinstance(row, Mapping)}
+    shapes = {str(row.get("name")): row.get("shape") for row in inputs or ()}
+    return {name: shape for name, shape in shapes.items() if isinstance(shape, list)}
 
 
 def _by_rung(dispatches: Sequence[Dispatch]) -> dict[tuple[_EntryKey, str], list[Dispatch]]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from compilescope.model import _fields as f
 from compilescope.model.detail import BucketEvent, Dispatch
 from compilescope.model.values import CompileId
 from compilescope.recording import Record
+
+_OF_MAPPINGS = ("inputs", "symbols")
+_LISTS = (*_OF_MAPPINGS, "sizes", "hints", "predicate")
 
 
 class Buckets:
@@ -18,15 +22,38 @@ class Buckets:
     def event(self, record: Record, compile_id: CompileId | None) -> None:
         event = f.text(record.m.get("event"))
         if event is not None:
-            self._events.append(BucketEvent(event, compile_id, record.m, record.t))
+            self._events.append(BucketEvent(event, compile_id, _checked(record.m), record.t))
 
     def dispatched(self, record: Record) -> None:
-        for backend, entry, rung, outcome, names, sizes, count in f.sequence(record.x.get("rows")):
-            known = tuple(sizes) if isinstance(sizes, list) else None
-            key = (backend, entry, rung, outcome, known)
-            self._counts[key] = Dispatch(
-                str(backend), int(entry), str(rung), str(outcome), tuple(map(str, names or ())), known, count
+        for row in f.sequence(record.x.get("rows")):
+            backend, entry, rung, outcome, names, sizes, count = row
+            if f.number(entry) is None or f.number(count) is None:
+                continue
+            known = tuple(sizes) if _is_of(sizes, int) else None
+            self._counts[(backend, entry, rung, outcome, known)] = Dispatch(
+                str(backend), entry, str(rung), str(outcome), tuple(map(str, f.sequence(names))), known, count
             )
 
     def finish(self) -> tuple[tuple[BucketEvent, ...], tuple[Dispatch, ...]]:
         return tuple(self._events), tuple(self._counts.values())
+
+
+def _checked(m: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of the types the protocol gives them; one of another type is absent."""
+    checked: dict[str, Any] = {name: f.text(m.get(name)) for name in m if name not in _LISTS}
+    checked |= {name: f.number(m.get(name)) for name in ("entry", "kernels")}
+    checked["wall_s"] = f.seconds(m.get("wall_s"))
+    return checked | {name: _rows(name, m.get(name)) for name in _LISTS}
+
+
+def _rows(name: str, value: Any) -> list[Any]:
+    rows = f.sequence(value)
+    if name in _OF_MAPPINGS:
+        return [row for row in rows if isinstance(row, Mapping)]
+    if name == "predicate":
+        return [row for row in rows if isinstance(row, str)]
+    return [row for row in rows if isinstance(row, list) and row and isinstance(row[0], str)]
+
+
+def _is_of(value: Any, kind: type) -> bool:
+    return isinstance(value, list) and all(type(item) is kind for item in value)

@@ -141,10 +141,12 @@ class DetailBuilder:
 
     def _runs(self, record: Record) -> None:
         for row in f.sequence(record.x.get("g")):
-            if len(row) > 2 and isinstance(row[2], dict) and len(self._snapshots) < MAX_SNAPSHOTS:
-                self._snapshots.append(SizeSnapshot(record.t, row[0], row[2]))
+            counts = {key: n for key, n in f.mapping(row[2]).items() if f.number(n) is not None}
+            if counts and f.number(row[0]) is not None and len(self._snapshots) < MAX_SNAPSHOTS:
+                self._snapshots.append(SizeSnapshot(record.t, row[0], counts))
         for serial, calls in f.sequence(record.x.get("i")):
-            self._calls[serial] = calls
+            if f.number(serial) is not None and f.number(calls) is not None:
+                self._calls[serial] = calls
 
     def _artifact(self, record: Record) -> None:
         if record.m.get("name") == _REASONS:

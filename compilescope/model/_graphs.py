@@ -31,15 +31,15 @@ class Graphs:
         draft.ends_at = f.location(self._file(f.number(ends.get("file"))), ends.get("line"), ends.get("name"))
         draft.ends_at_break = bool(ends)
         draft.placeholders = tuple(_placeholder(f.mapping(p)) for p in f.sequence(m.get("placeholders")))
-        draft.symbols = {str(k): f.mapping(v) for k, v in f.mapping(m.get("symbols")).items()}
+        draft.symbols = {name: _symbol(told) for name, told in f.mapping(m.get("symbols")).items()}
         draft.uncounted = f.text(m.get("uncounted"))
         draft.size_names = tuple(str(name) for name in f.sequence(m.get("sizes")))
         self._handed_over[key] = draft
 
     def counted(self, rows: Sequence[Any]) -> None:
         for serial, calls, sizes in rows:
-            draft = self._handed_over.get(serial)
-            if draft:
+            draft = self._handed_over.get(serial) if f.number(serial) is not None else None
+            if draft and f.number(calls) is not None:
                 draft.counted(calls, sizes)
 
     def finish(self, compiles: Mapping[CompileId, Compile], counted_ns: float | None) -> tuple[Graph, ...]:
@@ -63,6 +63,12 @@ class Graphs:
             if self._counts and compiled is not None and not compiled.compiled:
                 draft.counted(0, None)
         return drafts
+
+
+def _symbol(told: Any) -> dict[str, Any]:
+    fields = f.mapping(told)
+    sources = [source for source in f.sequence(fields.get("sources")) if isinstance(source, str)]
+    return {"sources": sources, "range": f.text(fields.get("range"))}
 
 
 def _placeholder(m: Mapping[str, Any]) -> Placeholder:

@@ -172,7 +172,9 @@ class ProcessBuilder:
     def _runs(self, record: Record) -> None:
         self._counts_ns = record.t or self._counts_ns
         self._graphs.counted(f.sequence(record.x.get("g")))
-        self._eager.update((row[0], row[1]) for row in f.sequence(record.x.get("e")))
+        for serial, calls in f.sequence(record.x.get("e")):
+            if f.number(serial) is not None and f.number(calls) is not None:
+                self._eager[serial] = calls
 
     def _specialization(self, record: Record) -> None:
         self._specialized.append(facts.specialized(self._source, record, self._id(record)))
