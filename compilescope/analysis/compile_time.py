@@ -40,10 +40,10 @@ def _spans(process: Process) -> list[Interval]:
                 end = process.last_ns  # killed while compiling
             if end is not None and end > compiled.start_ns:
                 spans.append((compiled.start_ns, end))
-    return spans + list(_rungs(process))
+    return spans + list(rung_spans(process))
 
 
-def _rungs(process: Process) -> Iterable[Interval]:
+def rung_spans(process: Process) -> Iterable[Interval]:
     """A bucketed backend compiles its rungs outside of Dynamo's own compiles."""
     for event in process.bucket_events:
         wall_s = event.fields.get("wall_s")

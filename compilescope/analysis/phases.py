@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from compilescope.analysis.compile_time import rung_spans
 from compilescope.analysis.index import FrameKey, Index
 from compilescope.analysis.report_run import FramePhases, OpenPhase, Phases
 from compilescope.model import Detail, PhaseSum
 
 Seconds = dict[str, float]
+# What torch does around a compile, mostly writing its logs: its own figure of the wall is without it.
+_AROUND = "dynamo"
 
 
 def phases(indexes: Sequence[Index], ended_ns: int | None = None) -> Phases:
@@ -24,7 +27,7 @@ def phases(indexes: Sequence[Index], ended_ns: int | None = None) -> Phases:
         for phase in detail.phases:
             _add(_table(phase, forward, backward, parallel, outside), phase)
         frames += _frames(index, detail)
-        walls.append(detail.roots_s)
+        walls.append(_wall_s(index))
     total = sum(forward.values()) + sum(backward.values())
     return Phases(
         forward=_sorted(forward),
@@ -38,12 +41,25 @@ def phases(indexes: Sequence[Index], ended_ns: int | None = None) -> Phases:
     )
 
 
+def _wall_s(index: Index) -> float:
+    """Torch's own figures, and those of rungs that were compiled outside of any compile of torch's."""
+    process = index.process
+    compiles = process.compiles.values()
+    spans = [(c.start_ns, c.end_ns) for c in compiles if c.start_ns is not None and c.end_ns is not None]
+    rungs = sum(
+        (end - start) * 1e-9
+        for start, end in rung_spans(process)
+        if not any(first <= start and end <= last for first, last in spans)
+    )
+    return sum((c.wall_s or 0.0) + c.backward_s for c in compiles) + rungs
+
+
 def _table(
     phase: PhaseSum, forward: Seconds, backward: Seconds, parallel: Seconds, outside: Seconds
 ) -> Seconds:
     if phase.parallel:
         return parallel
-    if phase.compile is None:
+    if phase.compile is None or phase.name == _AROUND:
         return outside
     return backward if phase.backward else forward
 
@@ -60,7 +76,7 @@ def _sorted(table: Seconds) -> Seconds:
 def _frames(index: Index, detail: Detail) -> Iterable[FramePhases]:
     by_frame: dict[FrameKey, tuple[Seconds, Seconds]] = defaultdict(lambda: ({}, {}))
     for phase in detail.phases:
-        if phase.compile is not None and not phase.parallel:
+        if phase.compile is not None and not phase.parallel and phase.name != _AROUND:
             forward, backward = by_frame[index.key_of(phase.compile)]
             _add(backward if phase.backward else forward, phase)
     for key, (forward, backward) in by_frame.items():

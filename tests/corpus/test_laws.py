@@ -82,3 +82,23 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield from _leaves(item)
     else:
         yield value
+
+
+def test_exclusive_phases_add_up_to_the_compile_wall(report: Report) -> None:
+    phases = report.phases
+    if phases.wall_s:
+        assert phases.sum_s == pytest.approx(phases.wall_s, rel=0.02)
+        assert sum(frame.compile_s for frame in phases.frames) == pytest.approx(phases.sum_s, rel=0.001)
+
+
+def test_no_record_of_our_own_is_unknown(report: Report) -> None:
+    assert report.unknown_records == {}
+
+
+def test_what_is_null_in_a_graph_is_said_to_be_missing(report: Report) -> None:
+    for graph in report.graphs:
+        facts = {missing.fact for missing in graph.missing}
+        nulls = {
+            name for name in ("calls", "sizes_seen", "compile_s", "kernels") if getattr(graph, name) is None
+        }
+        assert nulls <= facts

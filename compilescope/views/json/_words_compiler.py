@@ -149,7 +149,7 @@ Phases.backward  The same for backward compiles
 Phases.parallel  Seconds of work that other threads did meanwhile, by phase
 Phases.outside  Seconds of compiling threads for no compile that torch names, by phase
 Phases.sum_s  Sum of forward and backward
-Phases.wall_s  Length of the outermost phases of the same compiles
+Phases.wall_s  The same compiles by torch's own start and end, and by those of bucketed backends
 Phases.frames  By function, longest first
 Phases.open  What was being compiled when a process ended without closing its recording
 SizeRow.values  Size by name
