@@ -10,6 +10,7 @@ from compilescope.advice.cause import Cause, Place, Telling, finding, with_cost
 from compilescope.advice.facts import Facts, Rows
 from compilescope.advice.finding import Amount, Finding, Saving, Severity
 from compilescope.advice.of_frame import with_saving
+from compilescope.units import count
 
 _WASTE = 0.25  # of all rows computed
 
@@ -48,7 +49,7 @@ def _unused(facts: Facts, graph: str, rungs: list[Mapping[str, Any]]) -> Iterato
             graph,
             "bucket_never_hit",
             "refit_ladder",
-            f"{len(idle)} rungs were compiled and never used: " + ", ".join(map(_dims, idle[:4])),
+            f"{count(len(idle), 'rung')} compiled and never used: " + ", ".join(map(_dims, idle[:4])),
             "take them off the ladder, or warm them up only where their sizes occur",
             severity="low",
             subject="unused",
@@ -89,7 +90,8 @@ def _finding(
 ) -> Finding:
     row = next((g for g in facts.report.graphs if g.compile_id == graph), None)
     place = Place(row.file, row.line, row.function) if row else Place(None, None, graph)
-    telling = Telling(rule, fix_kind, f"{place.function}(): {summary}", fix, subject)
+    name = f"{place.function}()" if row else f"graph {graph}"
+    telling = Telling(rule, fix_kind, f"{name}: {summary}", fix, subject)
     return finding(facts, Cause(), place, telling, severity)
 
 
