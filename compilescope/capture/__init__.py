@@ -17,14 +17,18 @@ __all__ = ["attach", "detach", "is_attached", "note", "probe", "snapshot"]
 _attached: Capture | None = None
 
 
-def attach(folder: Path) -> None:
-    """Record this process into ``folder`` from now on. A second call is ignored: one process, one capture."""
+def attach(folder: Path, *, even_idle: bool = False) -> None:
+    """Record this process into ``folder`` from now on. A second call is ignored: one process, one capture.
+
+    A process in which nothing compiles leaves no recording, unless it is the program that ``compilescope run``
+    started, or ``even_idle`` asks for one.
+    """
     global _attached
     if _attached is not None:
         return
     try:
         capture = Capture(Path(folder), _complain)
-        capture.attach()
+        capture.attach(even_idle=even_idle)
         _attached = capture
     except Exception as error:
         _complain(f"capture could not start: {type(error).__name__}: {error}")

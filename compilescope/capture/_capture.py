@@ -72,11 +72,11 @@ class Capture:
         self.conversions.on_refused = self.eager.refused
         self.graphs.on_first_graph = self.ticks.start
 
-    def attach(self) -> None:
+    def attach(self, *, even_idle: bool = False) -> None:
         self._install("trace", lambda: install_trace(self.trace))
         self._install("warnings", lambda: install_warnings(self._warnings))
         self._install("buckets", self.buckets.install)
-        if os.environ.get("COMPILESCOPE_ROOT_PID", str(os.getpid())) == str(os.getpid()):
+        if even_idle or os.environ.get("COMPILESCOPE_ROOT_PID", str(os.getpid())) == str(os.getpid()):
             # The program itself gets a recording even if nothing compiles in it; its idle children do not.
             self.session.safely(self.writer.record, "attached", {})
         self._call_off += [

@@ -55,7 +55,7 @@ class profile:  # noqa: N801  used like contextlib's and torch's own profile
         self._facts = runfile.at_start(target, os.environ, ["recorded from within, by compilescope.profile"])
         self._note(self._facts)
         self._git = GitQuestion(Path.cwd())
-        capture.attach(self._folder)
+        capture.attach(self._folder, even_idle=True)
         return self
 
     def __exit__(
