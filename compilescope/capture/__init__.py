@@ -20,8 +20,8 @@ _attached: Capture | None = None
 def attach(folder: Path, *, even_idle: bool = False) -> None:
     """Record this process into ``folder`` from now on. A second call is ignored: one process, one capture.
 
-    A process in which nothing compiles leaves no recording, unless it is the program that ``compilescope run``
-    started, or ``even_idle`` asks for one.
+    A process in which nothing compiles leaves no recording, unless it is the program that
+    ``compilescope run`` started, or ``even_idle`` asks for one.
     """
     global _attached
     if _attached is not None:
