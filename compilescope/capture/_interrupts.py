@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import _thread
 import ctypes
+import sys
 import time
 
 SOON_S = 0.001
+PATIENCE_S = 1.0
+_TORCH = "/torch/"
+_OURS = "/compilescope/"
 
 
 def deliver_later(interrupt: BaseException) -> None:
@@ -15,7 +19,16 @@ def deliver_later(interrupt: BaseException) -> None:
 
 
 def _deliver(ident: int, kind: type[BaseException]) -> None:
-    time.sleep(SOON_S)
+    """Not while torch is at work: a guard written in Python drops whatever is raised in it, Ctrl-C too."""
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        time.sleep(SOON_S)
+        frame = sys._current_frames().get(ident)
+        if frame is None:
+            return  # the thread has ended
+        file = frame.f_code.co_filename
+        if time.monotonic() > until or (_TORCH not in file and _OURS not in file):
+            break
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(kind))
 
 
