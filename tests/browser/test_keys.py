@@ -90,8 +90,9 @@ def test_t_switches_the_theme_and_remembers_it(tab) -> None:
     page.keyboard.press("t")
     dark = page.evaluate(ground)
     assert light != dark
+    page.wait_for_timeout(500)  # the browser hands storage to another process, in its own time
     page.reload()
-    assert page.evaluate(ground) == dark
+    tab.until(f"{ground} === '{dark}'")
 
 
 def test_question_mark_opens_help_and_escape_closes_it(tab) -> None:
