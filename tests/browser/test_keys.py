@@ -90,7 +90,10 @@ def test_t_switches_the_theme_and_remembers_it(tab) -> None:
     page.keyboard.press("t")
     dark = page.evaluate(ground)
     assert light != dark
-    page.wait_for_timeout(500)  # the browser hands storage to another process, in its own time
+    # A file's storage may or may not outlive a reload; what was stored is put there again before it.
+    stored = page.evaluate("JSON.stringify(Object.entries(localStorage))")
+    assert "dark" in stored
+    page.add_init_script(f"for (const [k, v] of {stored}) localStorage.setItem(k, v)")
     page.reload()
     tab.until(f"{ground} === '{dark}'")
 
