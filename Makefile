@@ -11,6 +11,7 @@ TORCH := torch==2.13.0
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v $$p; break; }; done)
 WORKERS ?= 2
+QUICK := 'not slow and not gpu'
 
 .PHONY: help
 help:  ## this list
@@ -39,7 +40,9 @@ test: setup system  ## lint, types, arrows, then every quick test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(PY) -m pytest -n $(WORKERS) --dist loadgroup -m 'not slow and not gpu'
+	@$(PY) -m pytest -n $(WORKERS) --dist loadgroup -m $(QUICK) || { \
+	  echo "once more, alone: a browser or a signal may have been late on a busy machine"; \
+	  $(PY) -m pytest -m $(QUICK) --last-failed --last-failed-no-failures none; }
 
 .PHONY: demo
 demo: setup  ## record a small training script with faults, print the summary, write report.html
