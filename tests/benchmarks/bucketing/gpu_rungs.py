@@ -1,6 +1,7 @@
 """On a GPU: does a static rung pay? And what does the first request after a warm-up wait for?
 
-    python gpu_rungs.py [--models block llama] [--modes default max-autotune] [--sizes ...] [--out FILE]
+    python gpu_rungs.py [--models block llama] [--modes default max-autotune] [--passes forward backward]
+                        [--sizes ...] [--out FILE]
 
 Device time is the sum of kernel times (torch.profiler), so that launch gaps do not hide or fake a difference;
 wall time of the same calls stands beside it. Static and dynamic alternate; each cell is a median with the
@@ -10,6 +11,7 @@ spread of the repetitions. Without a GPU it runs on the CPU by wall clock, which
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import statistics
 import time
@@ -25,6 +27,7 @@ from compilescope.observer import RungCompiled
 
 SIZES = (16, 64, 256, 512, 777, 1024, 2048, 4096)
 REPETITIONS, CALLS = 7, 20
+PASSES = {"forward": False, "backward": True}
 MODES = {"default": None, "max-autotune": "max-autotune-no-cudagraphs"}
 
 
@@ -120,8 +123,8 @@ def compare(name: str, mode: str, backward: bool, sizes: Sequence[int], device: 
     static = bucketed(model, pins, dims, mode=MODES[mode])
     dynamic = bucketed(model, span.within(2, max(sizes)), dims, mode=MODES[mode])
     seconds = {
-        "static": static.warm_up(make(sizes[0])).wall_s,
-        "dynamic": dynamic.warm_up(make(sizes[0])).wall_s,
+        "static": static.warm_up(make(sizes[0]), grad=backward).wall_s,
+        "dynamic": dynamic.warm_up(make(sizes[0]), grad=backward).wall_s,
     }
     print(static.explain())
     rows = []
@@ -204,24 +207,26 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
-    parser.add_argument("--forward-only", action="store_true")
+    parser.add_argument("--passes", nargs="+", choices=PASSES, default=list(PASSES))
     parser.add_argument("--skip-first-requests", action="store_true")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     where = torch.cuda.get_device_name() if device == "cuda" else "CPU"
     print(f"torch {torch.__version__} on {where}")
-    rows = [
-        row
-        for name in options.models
-        for mode in options.modes
-        for backward in ([False] if options.forward_only else [False, True])
-        for row in compare(name, mode, backward, options.sizes, device)
-    ]
-    waits = {} if options.skip_first_requests else first_requests(options.sizes, device)
-    if options.out is not None:
-        result = {"torch": torch.__version__, "device": where, "rows": rows, "first_request_s": waits}
-        options.out.write_text(json.dumps(result, indent=1))
+    result: dict[str, Any] = {"torch": torch.__version__, "device": where, "rows": [], "first_request_s": {}}
+    for name, mode, which in itertools.product(options.models, options.modes, options.passes):
+        result["rows"] += compare(name, mode, PASSES[which], options.sizes, device)
+        write(options.out, result)
+    if not options.skip_first_requests:
+        result["first_request_s"] = first_requests(options.sizes, device)
+        write(options.out, result)
+
+
+def write(out: Path | None, result: dict[str, Any]) -> None:
+    """After every part: a run that is cut off keeps what it measured."""
+    if out is not None:
+        out.write_text(json.dumps(result, indent=1))
 
 
 if __name__ == "__main__":
