@@ -59,7 +59,10 @@ class SizeRow:
 
 @dataclass(frozen=True, slots=True)
 class SizeStep:
-    """One counter snapshot: calls since the one before, by sizes joined with ``x`` (``16x4``)."""
+    """Calls between two counter snapshots, by sizes joined with ``x`` (``16x4``).
+
+    A key that is no such sizes stands for calls of which only the number is known.
+    """
 
     time: str | None  # ISO 8601, UTC
     counts: dict[str, int]
@@ -80,6 +83,7 @@ class FrameSizes:
     unseen_calls: int | None  # eager calls, and values beyond the cap of those kept
     unseen_share: float | None
     steps: list[SizeStep] = field(default_factory=list)
+    compile_id: str = ""  # the first of its compiles
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ from compilescope.model import Graph
 
 MAX_ROWS = 200
 MAX_STEPS = 200
+MAX_STEP_ROWS = 20_000
+UNTOLD = "other"
 _Dimension = tuple[str, int]
 
 
@@ -62,6 +64,7 @@ def _of_frame(
         unseen,
         round(unseen / (seen + unseen), 6) if unseen is not None and seen + unseen else None,
         _steps(graphs, changing, snapshots),
+        str(frame.compiles[0].id),
     )
 
 
@@ -141,27 +144,40 @@ def _steps(
     changing: Sequence[_Dimension],
     snapshots: Mapping[int, Sequence[tuple[int, Mapping[str, int]]]],
 ) -> list[SizeStep]:
-    """Differences of cumulative snapshots. Calls of static entries have no time: they are not in it."""
+    """Differences of cumulative snapshots, of static entries too."""
     steps: dict[int, Counter[str]] = defaultdict(Counter)
     for graph in graphs:
         taken = snapshots.get(graph.serial, ()) if graph.serial is not None else ()
         shape = _shape(graph, changing)
-        for (_, before), (time_ns, after) in pairwise([(0, {}), *taken]):
+        nothing: tuple[int, Mapping[str, int]] = (0, {})
+        for (_, before), (time_ns, after) in pairwise([nothing, *taken]):
             for key, count in after.items():
                 new = count - before.get(key, 0)
                 if new > 0:
                     steps[time_ns][_label(graph, shape, key)] += new
-    ordered = sorted(steps.items())[:MAX_STEPS]
-    return [SizeStep(_iso(time_ns), dict(counts)) for time_ns, counts in ordered]
+    return [SizeStep(_iso(time_ns), dict(counts)) for time_ns, counts in _merged(sorted(steps.items()))]
+
+
+def _merged(steps: list[tuple[int, Counter[str]]]) -> list[tuple[int, Counter[str]]]:
+    """Neighbors together until there are few enough: no call is lost, only when exactly it was."""
+    while len(steps) > MAX_STEPS or (len(steps) > 1 and sum(len(each) for _, each in steps) > MAX_STEP_ROWS):
+        ends = [steps[min(first + 1, len(steps) - 1)][0] for first in range(0, len(steps), 2)]
+        parts = [steps[first : first + 2] for first in range(0, len(steps), 2)]
+        steps = [
+            (end, sum((counts for _, counts in part), Counter()))
+            for end, part in zip(ends, parts, strict=True)
+        ]
+    return steps
 
 
 def _label(graph: Graph, shape: Sequence[object], key: str) -> str:
+    """A key that is no sizes, where they cannot be told."""
     try:
-        values = [int(part) for part in key.split(",")]
+        values = [int(part) for part in key.split(",") if key]
     except ValueError:
-        return key
+        return UNTOLD
     row = _evaluated(shape, _named(graph, values))
-    return "x".join(map(str, row)) if row is not None else key
+    return "x".join(map(str, row)) if row is not None else UNTOLD
 
 
 def _iso(ns: int) -> str:

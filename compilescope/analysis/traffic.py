@@ -13,23 +13,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from compilescope.analysis.report import Frame, Graph, Report
+from compilescope.analysis.source_text import readable
 from compilescope.ladder.planner import Traffic, TrafficError
 from compilescope.units import visible
 
 Dimension = tuple[str, int]  # source of a tensor input, and which dimension of it
 Place = tuple[str, str, int, str]  # function, file, line, and the frame's number in compile ids
+_Step = tuple[str, Mapping[str, int], Mapping[str, int]]
 
-_LOCAL = re.compile(r"L\['(\w+)'\]")
 _OTHER = "other"
 _MOST_LISTED = 8
+_MOST_WITHOUT_TIME = 0.1  # share of the calls
 
 
 def traffic_from_report(report: Report) -> list[Traffic]:
     """One for each frame that saw some input dimension change, most calls first.
 
     Symbols are named after the dimension, as ``x.size(0)``; dimensions that always are equal are one symbol.
-    Order in time is not known. ``unseen`` counts calls whose sizes were not: calls that ran eagerly after the
-    recompile limit, values beyond the cap of kept ones, and sizes that cannot be told from the counted ones.
+    The order of time is that of the counter snapshots; a run with a single one has none. ``unseen`` counts
+    calls whose sizes were not: calls that ran eagerly after the recompile limit, values beyond the cap of
+    kept ones, and sizes that cannot be told from the counted ones.
     """
     groups: dict[Place, list[Graph]] = defaultdict(list)
     for graph in report.graphs:
@@ -72,14 +75,65 @@ def _of_frame(report: Report, place: Place, graphs: Sequence[Graph]) -> Traffic 
     for row, count in zip(sizes, rows.values(), strict=True):
         merged[row] += count
     function, file, line, _ = place
+    label = f"{function} {file}:{line}"
+    timed = _in_time(_steps_of(report, place), names, merged)
+    if timed is None:
+        counts = merged.values()
+        return Traffic.of(list(merged), names=names, counts=counts, ordered=False, label=label, unseen=unseen)
     return Traffic.of(
-        list(merged),
+        [row for _, row, _ in timed],
         names=names,
-        counts=merged.values(),
-        ordered=False,
-        label=f"{function} {file}:{line}",
+        counts=[count for _, _, count in timed],
+        label=label,
         unseen=unseen,
+        moments=[moment for moment, _, _ in timed],
     )
+
+
+def _steps_of(report: Report, place: Place) -> list[_Step]:
+    """(time, column by name, calls by sizes) of each interval, of all processes."""
+    found = []
+    for each in report.sizes or ():
+        if (each.function, each.file, each.line, _frame_number(each.compile_id)) == place:
+            columns = {name: column for column, name in enumerate(each.names)}
+            found += [(step.time or "", columns, step.counts) for step in each.steps]
+    return sorted(found, key=lambda step: step[0])
+
+
+def _in_time(
+    steps: Sequence[_Step],
+    names: Sequence[str],
+    rows: Mapping[tuple[int, ...], int],
+) -> list[tuple[int, tuple[int, ...], int]] | None:
+    """(interval, sizes, calls) in order of time; None where the intervals do not tell it.
+
+    ``rows`` are all calls: the few that are in no interval came after the last snapshot kept.
+    """
+    if len({time for time, _, _ in steps}) < 2:
+        return None
+    left = Counter(rows)
+    timed: list[tuple[int, tuple[int, ...], int]] = []
+    moments = {time: number for number, time in enumerate(sorted({time for time, _, _ in steps}))}
+    for time, columns, counts in steps:
+        if any(name not in columns for name in names):
+            return None
+        for label, count in counts.items():
+            row = _of_label(label, [columns[name] for name in names])
+            known = min(count, left[row]) if row is not None else 0
+            if row is not None and known:
+                left[row] -= known
+                timed.append((moments[time], row, known))
+    lost = +left
+    if lost.total() > _MOST_WITHOUT_TIME * sum(rows.values()):
+        return None
+    return timed + [(len(moments), row, count) for row, count in sorted(lost.items())]
+
+
+def _of_label(label: str, columns: Sequence[int]) -> tuple[int, ...] | None:
+    parts = label.split("x")
+    if not all(part.isdigit() for part in parts) or max(columns) >= len(parts):
+        return None
+    return tuple(int(parts[column]) for column in columns)
 
 
 def _frame_number(compile_id: str) -> str:
@@ -152,7 +206,7 @@ def _independent(
 
 def _name(dimension: Dimension) -> str:
     source, number = dimension
-    return _LOCAL.sub(r"\1", source) + f".size({number})"
+    return f"{readable(source).text}.size({number})"
 
 
 def _eager_calls(report: Report, place: Place) -> int | None:

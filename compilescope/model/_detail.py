@@ -142,6 +142,8 @@ class DetailBuilder:
     def _runs(self, record: Record) -> None:
         for row in f.sequence(record.x.get("g")):
             counts = {key: n for key, n in f.mapping(row[2]).items() if f.number(n) is not None}
+            if not counts and f.number(row[1]) is not None:
+                counts = {"": row[1]}
             if counts and f.number(row[0]) is not None and len(self._snapshots) < MAX_SNAPSHOTS:
                 self._snapshots.append(SizeSnapshot(record.t, row[0], counts))
         for serial, calls in f.sequence(record.x.get("i")):

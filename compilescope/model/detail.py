@@ -74,7 +74,10 @@ class OpenStack:
 
 @dataclass(frozen=True, slots=True)
 class SizeSnapshot:
-    """Cumulative calls of one graph by size tuple, as of ``time_ns``."""
+    """Cumulative calls of one graph by size tuple, as of ``time_ns``.
+
+    A graph without size inputs has one key, the empty string.
+    """
 
     time_ns: int | None
     serial: int

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from compilescope.ladder.planner.curve import Floats
 from compilescope.ladder.planner.traffic import Traffic
 
 _SEED = 0
 _DRAWS = 1000
+_FEWEST_INTERVALS = 8  # fewer say nothing about how alike neighbors are
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +32,25 @@ class Gain:
 def gain_over(cost: Floats, other: Floats, traffic: Traffic) -> Gain:
     """``cost`` and ``other`` per row of the traffic. Equal arguments give equal intervals: the seed is fixed.
 
-    Rows in order of time are drawn in circular blocks of the cube root of their number; where the order is
-    unknown, single calls are drawn.
+    Rows in order of time (or the intervals they were counted in) are drawn in circular blocks of the cube
+    root of their number; where the order is unknown, or there are few intervals, single calls are drawn.
     """
     both = np.stack([cost, other]) * traffic.counts
     ours, theirs = both.sum(axis=1)
-    draws = _blocks(both) if traffic.ordered else _singles(np.stack([cost, other]), traffic)
+    starts = _starts(traffic)
+    if traffic.ordered and len(starts) >= (1 if traffic.moments is None else _FEWEST_INTERVALS):
+        draws = _blocks(np.add.reduceat(both, starts, axis=1))
+    else:
+        draws = _singles(np.stack([cost, other]), traffic)
     low, high = np.quantile(1 - draws[0] / draws[1], [0.025, 0.975])
     return Gain(float(1 - ours / theirs), float(low), float(high))
+
+
+def _starts(traffic: Traffic) -> NDArray[np.intp]:
+    """First row of each interval of time; each row where the order is that of the rows."""
+    if traffic.moments is None:
+        return np.arange(len(traffic.counts))
+    return np.flatnonzero(np.diff(traffic.moments, prepend=traffic.moments[0] - 1))
 
 
 def _blocks(both: Floats) -> Floats:

@@ -157,6 +157,9 @@ def _notes(traffic: Traffic, costs: Costs, plan: LadderPlan) -> Iterator[str]:
         yield "the hint of a range is the median size it serves: the hint of the dynamic curve is not known"
     if not traffic.ordered:
         yield "the order of the calls is not known: two random halves tell nothing about drift"
+    if traffic.moments is not None:
+        intervals = len(set(traffic.moments.tolist()))
+        yield f"the order of the calls is that of {intervals} intervals; within one it is not known"
     if traffic.unseen_share is None:
         yield "how many calls came with sizes that were not seen is not known"
     elif traffic.unseen:

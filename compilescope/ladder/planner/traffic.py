@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,9 @@ class Traffic:
     """Sizes per symbol, joint for several symbols: row i is ``counts[i]`` calls with ``sizes[i]``.
 
     ``sizes`` has shape (rows, symbols), in order of time where ``ordered``; else only how often each came is
-    known. ``unseen`` counts calls whose sizes nobody saw, None where even their number is unknown.
+    known. ``moments`` (ascending, one a row) says in which interval of time a row was counted: the order is
+    then that of the intervals, and unknown within one. ``unseen`` counts calls whose sizes nobody saw, None
+    where even their number is unknown.
     Raises TrafficError for sizes below 1 or above 2**31 - 1, counts below 1, and no calls at all.
     """
 
@@ -35,6 +37,7 @@ class Traffic:
     label: str = "traffic"
     note: str = ""
     unseen: int | None = 0
+    moments: Sizes | None = None
 
     @classmethod
     def of(
@@ -47,6 +50,7 @@ class Traffic:
         label: str = "traffic",
         note: str = "",
         unseen: int | None = 0,
+        moments: Iterable[int] | None = None,
     ) -> Traffic:
         """From whole numbers, or equally long rows of them; ``counts`` says how often each row came."""
         rows = _whole(sizes, "sizes")
@@ -54,7 +58,8 @@ class Traffic:
             rows = rows[:, None]
         times = np.ones(len(rows), np.int64) if counts is None else _whole(counts, "counts")
         named = tuple(names) if names is not None else default_names(rows.shape[1])
-        return cls(named, rows, times, ordered, label, note, unseen)
+        intervals = None if moments is None else _whole(moments, "moments")
+        return cls(named, rows, times, ordered, label, note, unseen, intervals)
 
     def __post_init__(self) -> None:
         rows, symbols = self.sizes.shape if self.sizes.ndim == 2 else (0, 0)
@@ -68,6 +73,10 @@ class Traffic:
             raise TrafficError(f"a size must lie in 1..{LARGEST_SIZE}, not {_first_outside(self.sizes)}")
         if self.counts.min() < 1 or self.counts.sum(dtype=float) > MOST_CALLS:
             raise TrafficError(f"counts must be at least 1 and at most {MOST_CALLS} together")
+        if self.moments is not None and (
+            self.moments.shape != (rows,) or (np.diff(self.moments) < 0).any() or not self.ordered
+        ):
+            raise TrafficError("moments must be one a row, ascending, of traffic in order of time")
         self.sizes.setflags(write=False)
         self.counts.setflags(write=False)
 
@@ -92,8 +101,7 @@ class Traffic:
                 f"no symbol {missing[0]!r} in {self.label}", hint=f"there are: {', '.join(self.names)}"
             )
         kept = [self.names.index(name) for name in names]
-        sizes = self.sizes[:, kept].copy()
-        return Traffic(tuple(names), sizes, self.counts, self.ordered, self.label, self.note, self.unseen)
+        return replace(self, names=tuple(names), sizes=self.sizes[:, kept].copy())
 
     def distinct(self) -> tuple[Sizes, Sizes]:
         """The distinct rows in ascending order, shape (distinct, symbols), and how often each came."""
@@ -110,14 +118,25 @@ class Traffic:
         """
         if self.calls < 2:
             raise TrafficError("one call cannot be split in halves", hint="give more traffic")
-        early = _earlier_half(self.counts) if self.ordered else _random_half(self.counts)
+        early = self._earlier_half() if self.ordered else _random_half(self.counts)
         return self._with_counts(early), self._with_counts(self.counts - early)
 
     def _with_counts(self, counts: Sizes) -> Traffic:
         kept = counts > 0
-        return Traffic(
-            self.names, self.sizes[kept], counts[kept], self.ordered, self.label, self.note, self.unseen
-        )
+        moments = None if self.moments is None else self.moments[kept]
+        return replace(self, sizes=self.sizes[kept], counts=counts[kept], moments=moments)
+
+    def _earlier_half(self) -> Sizes:
+        """Of the interval in which the half ends, calls are drawn: their order is not known."""
+        half = int(self.counts.sum()) // 2
+        before = np.cumsum(self.counts) - self.counts
+        if self.moments is None:
+            return np.asarray(np.clip(half - before, 0, self.counts))
+        at = self.moments[int(np.searchsorted(before, half, side="right")) - 1]
+        split = self.moments == at
+        early = np.where(self.moments < at, self.counts, 0)
+        early[split] = _drawn(self.counts[split], half - int(early.sum()))
+        return early
 
 
 def default_names(symbols: int) -> tuple[str, ...]:
@@ -140,14 +159,13 @@ def _first_outside(sizes: Sizes) -> int:
     return int(sizes[(sizes < 1) | (sizes > LARGEST_SIZE)][0])
 
 
-def _earlier_half(counts: Sizes) -> Sizes:
-    before = np.cumsum(counts) - counts
-    return np.asarray(np.clip(counts.sum() // 2 - before, 0, counts))
-
-
 def _random_half(counts: Sizes) -> Sizes:
-    draw = np.random.default_rng(_SEED)
-    total = int(counts.sum())
+    return _drawn(counts, int(counts.sum()) // 2)
+
+
+def _drawn(counts: Sizes, calls: int) -> Sizes:
+    """How often each row is among ``calls`` calls drawn without replacement; nearly so for very many."""
+    draw, total = np.random.default_rng(_SEED), int(counts.sum())
     if total < _MOST_TO_DRAW:
-        return np.asarray(draw.multivariate_hypergeometric(counts, total // 2, method="marginals"))
-    return np.asarray(draw.binomial(counts, 0.5))
+        return np.asarray(draw.multivariate_hypergeometric(counts, calls, method="marginals"))
+    return np.asarray(draw.binomial(counts, calls / total))

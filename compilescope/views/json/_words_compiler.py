@@ -168,6 +168,7 @@ FrameSizes.seen_calls  Calls whose sizes are known
 FrameSizes.unseen_calls  Calls whose sizes are not: eager ones, and values beyond the cap
 FrameSizes.unseen_share  Their share, 0 to 1
 FrameSizes.steps  Calls by size in order of time
+FrameSizes.compile_id  The first of the function's compiles
 BucketSize.values  Size by name; null for sizes that were not counted one by one
 BucketSize.count  Calls
 Bucket.graph  Compile id of the captured graph
