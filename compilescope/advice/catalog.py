@@ -12,6 +12,7 @@ _OTHERS = {
     "compiled_autograd_recapture": "zero_grad_in_place",
     "cudagraph_skipped": "avoid_input_mutation",
     "cudagraph_rerecorded": "mark_dynamic_or_pad",
+    "autotuned_at_other_size": "pad_to_buckets",
     "bucket_refused": "fix_or_drop_rung",
     "bucket_never_hit": "refit_ladder",
 }

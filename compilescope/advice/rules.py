@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from compilescope.advice.autograd import recaptured_backward
+from compilescope.advice.autotune import autotuning
 from compilescope.advice.blocks import repeated_blocks
 from compilescope.advice.buckets import buckets
 from compilescope.advice.caches import cache_misses
@@ -40,6 +41,7 @@ RULES: tuple[Rule, ...] = (
     cache_misses,
     cuda_graphs,
     buckets,
+    autotuning,
 )
 
 # Only to order findings of one severity: a call that leaves compiled code costs at least about this much.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from compilescope.analysis import missing
@@ -22,6 +23,7 @@ from compilescope.analysis.failures import failures
 from compilescope.analysis.frames import frames
 from compilescope.analysis.graphs import graphs
 from compilescope.analysis.index import Index
+from compilescope.analysis.ladders import ladders
 from compilescope.analysis.limits import limit_hits
 from compilescope.analysis.paths import Paths
 from compilescope.analysis.phases import phases
@@ -31,6 +33,7 @@ from compilescope.analysis.report import FORMAT_VERSION, Missing, Report
 from compilescope.analysis.sizes import sizes
 from compilescope.analysis.skips import skips
 from compilescope.analysis.totals import totals
+from compilescope.analysis.tuned_sites import tuned_sites
 from compilescope.analysis.verdict import verdict
 from compilescope.analysis.worst import worst
 from compilescope.model import Process, Run, load
@@ -67,7 +70,8 @@ def report_of(run: Run) -> Report:
     sums = totals(indexes, rows["breaks"], rows["limits"], rows["failures"], rows["skips"])
     why = diagnoses(indexes, rows["skips"])
     budget = Budget()
-    return Report(
+    graph_rows = [graph for index in indexes for graph in graphs(index, budget)]
+    report = Report(
         format_version=FORMAT_VERSION,
         recording=info,
         processes=[process_info(process) for process in run.processes],
@@ -90,7 +94,7 @@ def report_of(run: Run) -> Report:
         failures=rows["failures"],
         skips=rows["skips"],
         frames=[frame for index in indexes for frame in frames(index)],
-        graphs=[graph for index in indexes for graph in graphs(index, budget)],
+        graphs=graph_rows,
         caches=cache_totals(run.processes),
         diagnoses=why,
         missing=absent,
@@ -101,7 +105,11 @@ def report_of(run: Run) -> Report:
         cudagraphs=[row for index in indexes if (row := cudagraphs(index)) is not None],
         compiled_autograd=[found for index in indexes if (found := compiled_autograd(index)) is not None],
         cache_misses=cache_misses(indexes),
+        tuned_sites=tuned_sites(graph_rows, rungs),
     )
+    # A first page has no plan: it would load numpy.
+    detailed = any(process.detail for process in run.processes)
+    return replace(report, ladders=ladders(report)) if detailed else report
 
 
 def _indexes(run: Run) -> list[Index]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from compilescope.analysis import kernel_rows as made
 from compilescope.analysis import report
+from compilescope.analysis.autotune_rows import autotune_row
 from compilescope.analysis.index import Index
 from compilescope.model import CompileId
 from compilescope.model.inductor import (
@@ -85,17 +86,22 @@ class Compiled:
         graphs = [(source, read_graph(source, file)) for source in sources]
         forward = [(s, g) for s, g in graphs if g.direction != "backward"]
         backward = [(s, g) for s, g in graphs if g.direction == "backward"]
-        row = self._forward(row, compile_id, forward)
+        row = self._forward(row, compile_id, forward, [graph for _, graph in backward])
         return [row, *(self._backward(row, compile_id, source, graph) for source, graph in backward)]
 
     def _forward(
-        self, row: report.Graph, compile_id: CompileId, graphs: list[tuple[GraphSource, CompiledGraph]]
+        self,
+        row: report.Graph,
+        compile_id: CompileId,
+        graphs: list[tuple[GraphSource, CompiledGraph]],
+        backward: list[CompiledGraph],
     ) -> report.Graph:
         aot = graphs[0][0].aot if graphs else self._aot.get(compile_id)
         key = (compile_id.autograd, compile_id.epoch, compile_id.frame, compile_id.recompile)
         tunings = self._facts.autotunings.get(key, ()) if self._facts else ()
-        row = replace(row, autotune=[made.autotune_row(t) for t in tunings])
         hints = {k: v for _, g in graphs for k, v in g.hints.items()} | _hints(row)
+        every = [*(graph for _, graph in graphs), *backward]
+        row = replace(row, autotune=[autotune_row(self._index, t, hints, every) for t in tunings])
         if aot is not None and aot.texts:
             row = replace(row, aot=made.aot_row(self._index, read_aot(aot), hints))
         row = replace(row, cache_outcomes=self._outcomes(compile_id))

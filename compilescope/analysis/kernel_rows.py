@@ -14,7 +14,6 @@ from compilescope.model.inductor import CompiledGraph
 MAX_KERNELS = 60
 MAX_GROUPS = 20
 MAX_BUFFERS = 12
-MAX_CHOICES = 12
 _FAMILIES = (  # (start of the kind, family)
     ("c++", "cpp"),
     ("cutlass", "cutlass"),
@@ -136,28 +135,6 @@ def crossing_rows(index: Index, graphs: Iterable[CompiledGraph]) -> list[rows.Cr
         for graph in graphs
         for crossing in graph.crossings[:MAX_KERNELS]
     ]
-
-
-def autotune_row(found: inductor.Autotuning) -> rows.Autotuning:
-    winner = found.winner
-    return rows.Autotuning(
-        found.op,
-        list(found.shapes),
-        list(found.dtypes),
-        list(found.strides),
-        list(found.hinted),
-        winner.name if winner else None,
-        winner.backend if winner else None,
-        round(found.margin, 4) if found.margin is not None else None,
-        [
-            rows.Choice(c.name, c.backend, c.time_ms, c.failed, c.config or None)
-            for c in found.choices[:MAX_CHOICES]
-        ],
-        max(found.count, len(found.choices)),
-        1,
-        found.tuning_s,
-        list(found.failures),
-    )
 
 
 def cache_row(found: inductor.CacheOutcome) -> rows.CacheOutcome:

@@ -28,6 +28,14 @@ from compilescope.analysis.report_graph import SavedTensor as SavedTensor
 from compilescope.analysis.report_graph import SourceLine as SourceLine
 from compilescope.analysis.report_graph import Symbol as Symbol
 from compilescope.analysis.report_graph import SymbolGuard as SymbolGuard
+from compilescope.analysis.report_ladder import Ladder as Ladder
+from compilescope.analysis.report_ladder import LadderBar as LadderBar
+from compilescope.analysis.report_ladder import LadderCost as LadderCost
+from compilescope.analysis.report_ladder import LadderCount as LadderCount
+from compilescope.analysis.report_ladder import LadderDrift as LadderDrift
+from compilescope.analysis.report_ladder import LadderHistogram as LadderHistogram
+from compilescope.analysis.report_ladder import LadderRange as LadderRange
+from compilescope.analysis.report_ladder import LadderRival as LadderRival
 from compilescope.analysis.report_run import Bucket as Bucket
 from compilescope.analysis.report_run import BucketSize as BucketSize
 from compilescope.analysis.report_run import CacheMiss as CacheMiss
@@ -42,6 +50,9 @@ from compilescope.analysis.report_run import OpenPhase as OpenPhase
 from compilescope.analysis.report_run import Phases as Phases
 from compilescope.analysis.report_run import SizeRow as SizeRow
 from compilescope.analysis.report_run import SizeStep as SizeStep
+from compilescope.analysis.report_tuned import TunedRow as TunedRow
+from compilescope.analysis.report_tuned import TunedSite as TunedSite
+from compilescope.analysis.report_tuned import TunedUse as TunedUse
 
 FORMAT_VERSION = 1
 
@@ -371,3 +382,5 @@ class Report:
     cudagraphs: list[Cudagraphs] = field(default_factory=list)
     compiled_autograd: list[CompiledAutograd] = field(default_factory=list)
     cache_misses: list[CacheMiss] = field(default_factory=list)
+    tuned_sites: list[TunedSite] = field(default_factory=list)
+    ladders: list[Ladder] = field(default_factory=list)

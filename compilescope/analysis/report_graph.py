@@ -200,6 +200,7 @@ class Choice:
     time_ms: float | None
     failed: bool
     config: str | None = None
+    why: str | None = None  # torch's reason for a failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +220,14 @@ class Autotuning:
     count: int
     tuning_s: float | None = None
     failures: list[str] = field(default_factory=list)
+    node: str | None = None  # in the graph after the joint passes
+    line: SourceLine | None = None
+    backward: bool | None = None
+    default: str | None = None  # the library call that runs without autotuning
+    default_ms: float | None = None
+    margin_over_default: float | None = None  # how many times longer it takes than the winner
+    emitted: str | None = None  # backend of the kernel in the code, which can differ from the winner's
+    failed_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import logging
 import math
+import sys
 from typing import Any
 
 from compilescope.capture._inductor_ids import write
+from compilescope.capture._inductor_nodes import user_frame
 from compilescope.capture._patches import Patch, Wrapper, patch
 from compilescope.capture._session import Session
+from compilescope.capture._stacks import Stacks
 
 MAX_CHOICES = 256
+MAX_WAITING = 4096
+MAX_DEPTH = 12
 MAX_TEXT = 600
 SELECT_LOGGER = "torch._inductor.select_algorithm"
 
@@ -22,10 +27,12 @@ SELECT_LOGGER = "torch._inductor.select_algorithm"
 class Autotuning:
     """``remove`` takes the callback off Inductor's list and the handler off its logger."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, stacks: Stacks) -> None:
         self._session = session
+        self._stacks = stacks
         self._failures = _FailedChoices(session)
         self._selectors: list[Any] = []
+        self._nodes: dict[tuple[str, ...], dict[str, Any]] = {}
 
     def install_selection(self) -> Patch:
         from torch._inductor.select_algorithm import AlgorithmSelectorCache
@@ -46,9 +53,27 @@ class Autotuning:
         def __call__(self_: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - the name of what it wraps
             if session.active:
                 session.safely(self._listen, self_)
+                session.safely(self._note_node, args, kwargs)
             return original(self_, *args, **kwargs)
 
         return __call__
+
+    def _note_node(self, args: Any, kwargs: Any) -> None:
+        """Which FX node is being lowered: on a GPU candidates are timed later, when no node is current."""
+        from torch._inductor.virtualized import V
+
+        name = args[0] if args else kwargs.get("name")
+        inputs = args[2] if len(args) > 2 else kwargs.get("input_nodes")
+        node = getattr(V.graph, "current_node", None)
+        if node is None or inputs is None:
+            return
+        if len(self._nodes) >= MAX_WAITING:
+            self._nodes.clear()
+        described: dict[str, Any] = {"node": node.name, "is_backward": bool(V.graph.is_backward)}
+        place = user_frame(node.meta.get("stack_trace"))
+        if place is not None:
+            described["line"] = [self._stacks.file_id(place[0]), place[1], place[2]]
+        self._nodes[_key(name, inputs)] = described
 
     def _listen(self, selector: Any) -> None:
         """Only once there is a selector, and again after ``clear_feedback_savers``."""
@@ -62,12 +87,14 @@ class Autotuning:
 
     def _write(self, timings: Any, name: Any, input_nodes: Any, choices: Any) -> None:
         by_name = {choice.name: milliseconds for choice, milliseconds in timings.items()}
+        texts, reasons = self._failures.take()
         fields: dict[str, object] = {
             "name": str(name),
             "inputs": [_input(node) for node in input_nodes],
-            "choices": [_choice(choice, by_name) for choice in list(choices)[:MAX_CHOICES]],
+            "choices": [_choice(choice, by_name, reasons) for choice in list(choices)[:MAX_CHOICES]],
             "count": len(choices),
-            "failures": self._failures.take(),
+            "failures": texts,
+            **self._nodes.get(_key(name, input_nodes), {}),
         }
         write(self._session, "autotune", fields)
 
@@ -99,12 +126,13 @@ class Autotuning:
 
 
 class _FailedChoices(logging.Handler):
-    """Why candidates failed is only in the log, without their names: kept with the next result."""
+    """Why candidates failed is only in the log; which one it was, in the frame that logs it."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(logging.WARNING)
         self._session = session
         self._texts: list[str] = []
+        self._by_choice: dict[str, str] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
         if self._session.active:
@@ -112,11 +140,33 @@ class _FailedChoices(logging.Handler):
 
     def _keep(self, record: logging.LogRecord) -> None:
         if len(self._texts) < MAX_CHOICES:
-            self._texts.append(record.getMessage()[:MAX_TEXT])
+            text = record.getMessage()[:MAX_TEXT]
+            self._texts.append(text)
+            name = _choice_at_hand()
+            if name is not None:
+                self._by_choice.setdefault(name, text)
 
-    def take(self) -> list[str]:
-        taken, self._texts = self._texts, []
+    def take(self) -> tuple[list[str], dict[str, str]]:
+        taken = self._texts, self._by_choice
+        self._texts, self._by_choice = [], {}
         return taken
+
+
+def _choice_at_hand() -> str | None:
+    """``choice`` in the frame of Inductor that is logging: reading a frame's locals runs nothing."""
+    frame: Any = sys._getframe(1)
+    for _ in range(MAX_DEPTH):
+        if frame is None:
+            return None
+        if frame.f_globals.get("__name__") == SELECT_LOGGER:
+            name = getattr(frame.f_locals.get("choice"), "name", None)
+            return name if isinstance(name, str) else None
+        frame = frame.f_back
+    return None
+
+
+def _key(name: Any, inputs: Any) -> tuple[str, ...]:
+    return (str(name), *(str(node.get_name()) for node in inputs))
 
 
 def _input(node: Any) -> dict[str, Any]:
@@ -127,14 +177,16 @@ def _input(node: Any) -> dict[str, Any]:
     }
 
 
-def _choice(choice: Any, timings: dict[str, Any]) -> dict[str, Any]:
+def _choice(choice: Any, timings: dict[str, Any], reasons: dict[str, str]) -> dict[str, Any]:
     milliseconds = timings.get(choice.name)
     finite = isinstance(milliseconds, int | float) and math.isfinite(milliseconds)
     described: dict[str, Any] = {"name": choice.name, "type": type(choice).__name__}
     if finite:
         described["ms"] = milliseconds
-    elif milliseconds is not None:
+    elif milliseconds is not None or choice.name in reasons:
         described["failed"] = True
+    if choice.name in reasons:
+        described["why"] = reasons[choice.name]
     description = getattr(choice, "description", None)
     if isinstance(description, str) and description:
         described["config"] = description[:MAX_TEXT]

@@ -17,7 +17,7 @@ Install = Callable[[], "Patch | list[Patch] | None"]
 class InductorHooks:
     def __init__(self, session: Session, stacks: Stacks) -> None:
         self._schedule = InductorSchedule(session, stacks)
-        self._autotuning = Autotuning(session)
+        self._autotuning = Autotuning(session, stacks)
         self._cudagraphs = CudagraphRecordings(session)
 
     def by_module(self) -> Mapping[str, tuple[str, Install]]:

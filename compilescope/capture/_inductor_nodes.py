@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import os
+import sys
+from pathlib import Path
 from typing import Any
 
 from compilescope.capture._stacks import Stacks
@@ -9,6 +13,7 @@ from compilescope.capture._stacks import Stacks
 MAX_ORIGINS = 64  # FX nodes kept per scheduler node; the number of all of them is kept beside them
 MAX_ARGUMENTS = 64
 MAX_STATEMENT = 400
+MAX_FRAMES = 40
 _CALL_LINES = frozenset(
     {
         "ExternKernelAllocLine",
@@ -77,25 +82,46 @@ def _part(leaf: Any) -> dict[str, Any]:
 
 
 def _user_lines(origins: list[Any], stacks: Stacks) -> list[Any]:
-    """The innermost line of each FX node's stack, each once, in the order of their files and lines."""
+    """The innermost line outside torch of each FX node, each once, in the order of files and lines."""
     found = set()
     for origin in origins:
-        place = _last_frame(origin.meta.get("stack_trace"))
+        place = user_frame(origin.meta.get("stack_trace"))
         if place is not None:
             found.add(place)
     return [[stacks.file_id(file), line, function] for file, line, function in sorted(found)]
 
 
-def _last_frame(stack_trace: Any) -> tuple[str, int, str] | None:
-    """``File "x.py", line 3, in f`` is how torch keeps the user's stack on a node; the last is innermost."""
+def user_frame(stack_trace: Any) -> tuple[str, int, str] | None:
+    """The innermost frame outside torch: ``self.linear(x)`` ends in torch's own ``linear.py``.
+
+    ``File "x.py", line 3, in f`` is how torch keeps the stack on a node.
+    """
     if not isinstance(stack_trace, str):
         return None
-    start = stack_trace.rfind('File "')
-    file, found, rest = stack_trace[start + 6 :].partition('", line ')
+    rest, innermost = stack_trace, None
+    for _ in range(MAX_FRAMES):
+        start = rest.rfind('File "')
+        if start < 0:
+            break
+        frame = _frame(rest[start + 6 :])
+        if frame is not None and not frame[0].startswith(_torch_folder()):
+            return frame
+        innermost = innermost or frame
+        rest = rest[:start]
+    return innermost
+
+
+def _frame(text: str) -> tuple[str, int, str] | None:
+    file, found, rest = text.partition('", line ')
     number, _, rest = rest.partition(",")
-    if start < 0 or not found or not number.isdigit():
+    if not found or not number.isdigit():
         return None
     return file, int(number), rest.removeprefix(" in ").split("\n", 1)[0].strip()
+
+
+@functools.cache
+def _torch_folder() -> str:
+    return str(Path(str(sys.modules["torch"].__file__)).parent) + os.sep
 
 
 def described_call(line: Any) -> dict[str, Any] | None:

@@ -42,6 +42,9 @@ def from_record(m: Mapping[str, Any]) -> Autotuning:
         choices=tuple(sorted(choices, key=_rank)),
         tuning_s=None,
         failures=tuple(str(t) for t in failures) if isinstance(failures, list) else (),
+        node=node if isinstance(node := m.get("node"), str) else None,
+        place=_place(m.get("line")),
+        backward=backward if isinstance(backward := m.get("is_backward"), bool) else None,
     )
 
 
@@ -98,7 +101,14 @@ def _choice(row: Mapping[str, Any]) -> Choice:
     name, type_name = str(row.get("name")), str(row.get("type"))
     milliseconds = _milliseconds(row.get("ms"))
     backend = _TYPES.get(type_name) or backend_of(name)
-    return Choice(name, backend, milliseconds, bool(row.get("failed")), str(row.get("config") or ""))
+    config, why = str(row.get("config") or ""), str(row.get("why") or "")
+    return Choice(name, backend, milliseconds, bool(row.get("failed")), config, why)
+
+
+def _place(row: Any) -> tuple[int, int, str] | None:
+    if not isinstance(row, list) or len(row) != 3 or not all(isinstance(n, int) for n in row[:2]):
+        return None
+    return row[0], row[1], str(row[2])
 
 
 def _config(row: Mapping[str, Any]) -> Choice:

@@ -218,6 +218,7 @@ class Choice:
     time_ms: float | None
     failed: bool
     config: str = ""
+    why: str = ""  # torch's reason for a failure, where it could be told whose it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +234,24 @@ class Autotuning:
     choices: tuple[Choice, ...]  # fastest first, failed ones last
     tuning_s: float | None
     failures: tuple[str, ...] = ()  # torch's texts; they do not name the candidate
+    node: str | None = None  # in the graph after the joint passes
+    place: tuple[int, int, str] | None = None  # (file id, line, function) of the user's line
+    backward: bool | None = None
+
+    @property
+    def default(self) -> Choice | None:
+        """What runs without autotuning: the library's call of the same name, else its fastest one."""
+        extern = [c for c in self.choices if c.backend == "extern"]
+        named = (c for c in extern if c.name == self.op)
+        return next(named, extern[0] if extern else None)
+
+    @property
+    def margin_over_default(self) -> float | None:
+        """How many times longer the default takes than the winner: 1.0 where it is the winner."""
+        default, winner = self.default, self.winner
+        if default is None or winner is None or default.time_ms is None or not winner.time_ms:
+            return None
+        return default.time_ms / winner.time_ms
 
     @property
     def winner(self) -> Choice | None:

@@ -108,6 +108,7 @@ Choice.backend  triton, extern, cpp, cutlass or other
 Choice.time_ms  Milliseconds by torch's benchmark
 Choice.failed  Whether it did not run
 Choice.config  Its configuration
+Choice.why  Torch's reason for a failure
 Autotuning.op  Operation: mm, addmm, convolution
 Autotuning.shapes  Shapes of the operands
 Autotuning.dtypes  Their data types
@@ -121,6 +122,14 @@ Autotuning.choices_count  Number of candidates
 Autotuning.count  Places in the graph that use this choice
 Autotuning.tuning_s  Seconds spent on timing them
 Autotuning.failures  Torch's texts about candidates that failed
+Autotuning.node  Node in the graph after the joint passes
+Autotuning.line  The user's line it comes from
+Autotuning.backward  Whether it is in the backward graph
+Autotuning.default  The library call that runs without autotuning
+Autotuning.default_ms  Its milliseconds
+Autotuning.margin_over_default  How many times longer the default takes than the winner
+Autotuning.emitted  Backend of the kernel in the code; it can differ from the winner's
+Autotuning.failed_count  Candidates that failed
 CacheOutcome.cache  fx_graph or aot_autograd
 CacheOutcome.outcome  hit, miss or bypass
 CacheOutcome.key  The key that was looked up
@@ -250,4 +259,46 @@ Report.sizes  Sizes that functions were called with
 Report.cudagraphs  CUDA graphs by process
 Report.compiled_autograd  Backward passes captured by compiled autograd
 Report.cache_misses  Look-ups of compile caches that missed, and what differs from the nearest entry
+Report.tuned_sites  Autotuned operations, size by size
+TunedUse.sizes  Sizes by symbol
+TunedUse.calls  Calls with them
+TunedUse.ratio  How many times larger or smaller than the timed size
+TunedRow.label  The numbers in which the rows of a site differ
+TunedRow.shapes  Shapes of the operands
+TunedRow.timed_at  Shapes they were timed at
+TunedRow.compile_id  Compile id as torch prints it, without brackets
+TunedRow.winner  The fastest candidate
+TunedRow.winner_backend  triton, extern, cpp, cutlass or other
+TunedRow.winner_ms  Its milliseconds by torch's benchmark
+TunedRow.second  The next candidate
+TunedRow.second_ms  Its milliseconds
+TunedRow.margin  How many times longer the next one takes
+TunedRow.default  The library call that runs without autotuning
+TunedRow.default_ms  Its milliseconds
+TunedRow.margin_over_default  How many times longer the default takes than the winner
+TunedRow.emitted  Backend of the kernel in the code; it can differ from the winner's
+TunedRow.slower_than_default  Whether the emitted kernel is slower than the default, each timed alone
+TunedRow.candidates  Number of candidates
+TunedRow.failed  Candidates that failed
+TunedRow.failures  Torch's reasons
+TunedRow.calls  Calls of the graph or the rung; null when they were not counted
+TunedRow.rung  Rung of a bucket ladder it belongs to
+TunedRow.uses  Sizes it was called with, most calls first; cut at a fixed number
+TunedRow.uses_count  Number of different sizes
+TunedRow.calls_far  Calls at sizes at least four times larger or smaller than the timed one
+TunedRow.far_share  Their share of the calls
+TunedRow.slowdown  How many times longer the choice takes at such a size than the best one timed there
+TunedRow.slowdown_at  The size of that other timing
+TunedSite.op  Operation: mm, addmm, convolution
+TunedSite.function  Function that was compiled
+TunedSite.file  {file}
+TunedSite.line  {line}
+TunedSite.process  {process}
+TunedSite.nodes  Nodes in the graph; several where layers are alike
+TunedSite.lines  The user's lines
+TunedSite.dtypes  Data types of the operands
+TunedSite.strides  Strides of the operands
+TunedSite.rows  By size
+TunedSite.rows_count  Number of sizes
+TunedSite.winner_changes  Neighbouring sizes whose winners are of different backends
 """
