@@ -36,6 +36,7 @@ class _Steps:
         if self._last_ns == 0:
             atexit.register(self.flush)
             self._written_ns = now
+            _note("step", {"n": 0, "count": 0, "sum_us": 0, "us": [], "end_ns": time.time_ns()})
         else:
             spent = now - self._last_ns
             self.count += 1

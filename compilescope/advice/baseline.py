@@ -28,22 +28,27 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """``made_with``: torch and device; figures of another pair are not comparable in time."""
+    """``made_with``: torch and device; figures of another pair are not comparable in time.
+
+    ``after_step``: only what came after that step was counted; None is the whole run.
+    """
 
     made_with: Mapping[str, str]
     totals: Mapping[str, int]
     compile_s: float | None
     exit_status: int | None
     findings: Mapping[str, Known]
+    after_step: int | None = None
 
 
-def baseline_of(report: Report, findings: Sequence[Finding]) -> Baseline:
+def baseline_of(report: Report, findings: Sequence[Finding], after_step: int | None = None) -> Baseline:
     return Baseline(
         made_with=environment(report),
         totals={name: getattr(report.totals, name) for name in TOTALS},
         compile_s=report.totals.compile_wall_s,
         exit_status=report.recording.exit_status,
         findings={f.identity: Known(f.severity, f.rule, counts(f)) for f in findings},
+        after_step=after_step,
     )
 
 
@@ -76,10 +81,18 @@ def read(path: Path) -> Baseline | None:
         raise UsageError(f"the baseline {path} is damaged: {problem}", hint=_REMAKE) from problem
 
 
+def require_step(baseline: Baseline, after_step: int | None, path: Path) -> None:
+    """Raises UsageError when the baseline counted another part of its run."""
+    if baseline.after_step != after_step:
+        then = "of the whole run" if baseline.after_step is None else f"after step {baseline.after_step}"
+        raise UsageError(f"the baseline {path} has counts {then}", hint=f"give the same step, or {_REMAKE}")
+
+
 def to_json(baseline: Baseline) -> str:
     """Sorted and indented: a baseline is committed, and its changes are read in reviews."""
     data = {
         "v": FORMAT_VERSION,
+        **({} if baseline.after_step is None else {"after_step": baseline.after_step}),
         "made_with": dict(baseline.made_with),
         "exit_status": baseline.exit_status,
         "compile_s": baseline.compile_s,
@@ -93,13 +106,14 @@ def to_json(baseline: Baseline) -> str:
 
 
 def _parsed(data: Mapping[str, Any]) -> Baseline:
-    spent, status = data["compile_s"], data["exit_status"]
+    spent, status, after = data["compile_s"], data["exit_status"], data.get("after_step")
     return Baseline(
         made_with={str(k): str(v) for k, v in data["made_with"].items()},
         totals={str(k): int(v) for k, v in data["totals"].items()},
         compile_s=None if spent is None else float(spent),
         exit_status=None if status is None else int(status),
         findings={str(identity): _known(known) for identity, known in data["findings"].items()},
+        after_step=None if after is None else int(after),
     )
 
 

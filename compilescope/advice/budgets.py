@@ -5,6 +5,7 @@ baseline = "compilescope-baseline.json"   # relative to the pyproject.toml
 fail-on = "medium"        # new findings of this severity or worse fail, lower ones warn
 graph-breaks = 0          # more than this fails
 compile-s = 120
+after-step = 3            # count only what came after this step of the program
 time-factor = 2.0         # times may grow to this factor of the baseline ..
 time-floor-s = 10.0       # .. and differences below this never count
 
@@ -26,7 +27,7 @@ from compilescope.errors import UsageError
 
 LIMITS = ("graph-breaks", "recompiles", "limit-hits", "failures", "eager-calls", "compile-s")
 _TABLE = "[tool.compilescope.check]"
-_OWN = ("baseline", "fail-on", "time-factor", "time-floor-s", "warn", *LIMITS)
+_OWN = ("baseline", "fail-on", "after-step", "time-factor", "time-floor-s", "warn", *LIMITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Budgets:
     time_floor_s: float = 10.0
     fail: Mapping[str, float] = field(default_factory=dict)
     warn: Mapping[str, float] = field(default_factory=dict)
+    after_step: int | None = None
     file: Path | None = None
 
 
@@ -72,6 +74,7 @@ def parse_budgets(table: Mapping[str, Any], file: Path) -> Budgets:
         time_floor_s=_number(table, "time-floor-s", 10.0, file),
         fail={key: _number(table, key, 0.0, file) for key in LIMITS if key in table},
         warn={key: _number(warn, key, 0.0, file) for key in LIMITS if key in warn},
+        after_step=int(_number(table, "after-step", 0.0, file)) if "after-step" in table else None,
         file=file,
     )
 

@@ -47,10 +47,17 @@ class Verdict:
 
 
 def check(
-    report: Report, findings: Sequence[Finding], budgets: Budgets, baseline: Baseline | None
+    report: Report,
+    findings: Sequence[Finding],
+    budgets: Budgets,
+    baseline: Baseline | None,
+    *,
+    whole: Report | None = None,
 ) -> Verdict:
-    """Without a baseline only budgets decide."""
-    outcomes = [*_recorded(report, baseline), *_budgets(report, budgets)]
+    """Without a baseline only budgets decide. ``whole``: of all steps, where ``report`` is of later ones."""
+    outcomes = [*_recorded(whole or report, baseline), *_budgets(report, budgets)]
+    if whole is not None and not whole.totals.graphs:
+        outcomes.append(Outcome("fail", "nothing was compiled, in any step"))
     if baseline is None:
         outcomes.append(Outcome("info", "no baseline yet: make one with --write-baseline, and commit it"))
     else:
@@ -120,7 +127,7 @@ def _run(
     report: Report, findings: Sequence[Finding], budgets: Budgets, baseline: Baseline
 ) -> Iterator[Outcome]:
     now = baseline_of(report, findings)
-    if baseline.totals.get("graphs", 0) and not now.totals["graphs"]:
+    if baseline.after_step is None and baseline.totals.get("graphs", 0) and not now.totals["graphs"]:
         yield Outcome("fail", "nothing was compiled, and in the baseline something was")
     for name in ("limit_hits", "failures"):
         if now.totals[name] > baseline.totals.get(name, 0):

@@ -70,6 +70,7 @@ class Capture:
         self.control.on_stance = self.eager.refresh
         self.conversions.on_begin = self.eager.began
         self.conversions.on_refused = self.eager.refused
+        self.conversions.on_compile = self.ticks.at_compile
         self.graphs.on_first_graph = self.ticks.start
 
     def attach(self, *, even_idle: bool = False) -> None:

@@ -37,6 +37,7 @@ class Conversions:
         self._stacks = stacks
         self.on_begin: Callable[[Conversion], None] = lambda _: None
         self.on_refused: Callable[[Conversion, int], None] = lambda *_: None
+        self.on_compile: Callable[[Any], None] = lambda _: None  # gets the compile id
         self._refused: dict[int, tuple[dict[str, Any], Any]] = {}  # code serial -> its `limit` record
         self.uninteresting = 0
 
@@ -111,6 +112,8 @@ class Conversions:
         conversion.frame = None
         swallowed, conversion.error = conversion.error, None
         outcome, reason = _outcome(result, error, swallowed)
+        if conversion.compile_id is not None:
+            self._session.safely(self.on_compile, conversion.compile_id)
         if self._is_uninteresting(conversion, outcome):
             self.uninteresting += 1
         else:

@@ -23,6 +23,7 @@ BYTES_PER_SECOND = (
     4000  # a run with hundreds of busy graphs writes snapshots less often instead of gigabytes a day
 )
 CEILING_S = 60.0
+MOST_AT_COMPILE = 2048  # graphs: walking more of them at each compile would be felt
 
 
 class Ticks:
@@ -45,6 +46,7 @@ class Ticks:
         self._running = False
         self._written: dict[Any, int] = {}
         self._described: set[Any] = set()
+        self._at_compile: dict[Any, int] = {}
         self._inherited = self._inherited_fx = 0
         self._inherited_refusals: set[int] = set()
         self._open: dict[int, list[list[Any]]] = {}
@@ -89,6 +91,21 @@ class Ticks:
                 self._last_bytes = 60 * len(rows) + 16 * sum(len(row[2] or ()) for row in rows)
                 self._session.writer.record("runs", {"g": rows, "e": eager, "i": backward})
 
+    def at_compile(self, compile_id: Any) -> None:
+        """Write how often everything had run when a compile came: that is the step it belongs to."""
+        counters = list(self._graphs.counters)
+        if len(counters) > MOST_AT_COMPILE:
+            return
+        graphs = [[c.serial, n] for c in counters if self._is_new(c.serial, n := c.calls())]
+        eager = [[s, n] for s, n in list(self._eager.counts.items()) if self._is_new(("e", s), n)]
+        if graphs or eager:
+            self._session.writer.record("runs_at_compile", {"g": graphs, "e": eager}, c=compile_id)
+
+    def _is_new(self, key: Any, value: int) -> bool:
+        known = self._at_compile.get(key, 0)
+        self._at_compile[key] = value
+        return known != value
+
     def _write_dispatches(self) -> None:
         rows = [[*key, count] for key, count in self._buckets.counts() if self._changed(("d", key), count)]
         if rows:
@@ -129,6 +146,7 @@ class Ticks:
         self._lock = _thread.allocate_lock()
         self._running = False
         self._written.clear()
+        self._at_compile.clear()
         self._described.clear()
         self._inherited = len(self._graphs.counters)
         self._inherited_fx = len(self._fx_graphs.counters)

@@ -29,13 +29,20 @@ _DEFAULT = Path("compilescope-baseline.json")
 @click.option(
     "--write-baseline", "renew", is_flag=True, help="Accept this run: write its findings to the baseline."
 )
-def command(recording: Path, chosen: Path | None, renew: bool) -> int:
+@click.option(
+    "--after-step",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="Count only what came after step N of the program.  [default: of pyproject.toml, else everything]",
+)
+def command(recording: Path, chosen: Path | None, renew: bool, after_step: int | None) -> int:
     """Fail when a run is worse than its baseline.
 
     RECORDING is the newest one of the working directory when left out. Budgets stand in the table
     [tool.compilescope.check] of the nearest pyproject.toml. Findings are known by rule, file, function and
     cause, so that moved lines change nothing. Counts are compared exactly, times by a factor; with another
-    torch or device only counts. Exit status: 0 passed, 1 failed, 2 could not be checked.
+    torch or device only counts. Steps are those of compilescope.step(), else calls of the outermost compiled
+    function. Exit status: 0 passed, 1 failed, 2 could not be checked.
     """
     from compilescope.advice import baseline as baselines
     from compilescope.advice import examine
@@ -43,17 +50,29 @@ def command(recording: Path, chosen: Path | None, renew: bool) -> int:
     from compilescope.advice.gate import check
     from compilescope.model import load
     from compilescope.recording import open_recording
+    from compilescope.trial.after_step import after_step as later
     from compilescope.units import count
 
     budgets = find_budgets(Path())
     path = chosen or budgets.baseline or _DEFAULT
-    report, findings = examine(load(open_recording(recording)))
+    step = budgets.after_step if after_step is None else after_step
+    opened = open_recording(recording)
+    run = load(opened)
+    report, findings = examine(run)
+    whole = None
+    if step is not None:
+        found = later(opened, run, step)
+        say(f"counted after step {step} of {found.count}; steps are {found.basis}")
+        whole, (report, findings) = report, examine(found.run)
     if renew:
-        text = baselines.to_json(baselines.baseline_of(report, findings))
+        text = baselines.to_json(baselines.baseline_of(report, findings, step))
         write_new(path, lambda file: _save(file, text), force=True)
         say(f"wrote {path}: accepts {count(len(findings), 'finding')} from now on")
         return 0
-    verdict = check(report, findings, budgets, baselines.read(path))
+    known = baselines.read(path)
+    if known is not None:
+        baselines.require_step(known, step, path)
+    verdict = check(report, findings, budgets, known, whole=whole)
     write(_text(verdict))
     return verdict.exit_status
 

@@ -59,6 +59,7 @@ UNINTERPRETED = frozenset(
         "process",
         "propagate_real_tensors",
         "reset",
+        "runs_at_compile",
         "propagate_real_tensors_provenance",
         "source",
         "str",
