@@ -5,7 +5,7 @@ One line a field; a test names the fields that have none.
 
 from __future__ import annotations
 
-from compilescope.views.json import _words_compiler
+from compilescope.views.json import _words_compiler, _words_ladder
 
 _KINDS = (
     *("size", "size_one", "stride", "rank", "dtype", "device", "requires_grad", "dispatch_keys", "value"),
@@ -245,7 +245,9 @@ Graph  A graph handed to the backend
 Report  The whole report
 """
 
-_BELOW = _words_compiler.TABLE.format(file=_FILE, line=_LINE, process=_PROCESS, ids=_IDS)
+_BELOW = (_words_compiler.TABLE + _words_ladder.TABLE).format(
+    file=_FILE, line=_LINE, process=_PROCESS, ids=_IDS
+)
 
 DESCRIPTIONS: dict[str, str] = {
     row.split("  ", 1)[0]: row.split("  ", 1)[1] for row in (_TABLE + _BELOW).split("\n") if row
