@@ -24,6 +24,8 @@ __all__ = [
     "DispatchCount",
     "EntryCaptured",
     "Event",
+    "GraphRecorded",
+    "GraphSkipped",
     "InputLayout",
     "Observer",
     "RungCompiled",
@@ -132,6 +134,32 @@ class RungFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class GraphRecorded:
+    """The rung's kernels were recorded as a CUDA graph, in ``wall_s`` seconds with its warm-up runs.
+
+    A replay copies ``copied_bytes`` into static buffers; ``pool_bytes`` is what all recordings of the backend
+    hold together by now.
+    """
+
+    backend: str
+    entry: int
+    rung: str
+    wall_s: float
+    copied_bytes: int
+    pool_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class GraphSkipped:
+    """The rung runs without a CUDA graph, and why."""
+
+    backend: str
+    entry: int
+    rung: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class BackendReset:
     """Dynamo's caches were dropped: entries before this one serve no more calls; their counts stay."""
 
@@ -139,7 +167,7 @@ class BackendReset:
     entries: int
 
 
-Event = EntryCaptured | RungCompiled | RungRefused | RungFailed | BackendReset
+Event = EntryCaptured | RungCompiled | RungRefused | RungFailed | GraphRecorded | GraphSkipped | BackendReset
 
 
 @dataclass(frozen=True, slots=True)

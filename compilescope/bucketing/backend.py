@@ -18,6 +18,7 @@ from compilescope.bucketing._torch import current_compile_id
 from compilescope.bucketing.compile import CapturedGraph
 from compilescope.bucketing.entry import Entry, location_of
 from compilescope.bucketing.explain import Explanation
+from compilescope.bucketing.graphs import CudaGraphs
 from compilescope.bucketing.identify import (
     TAG,
     BoundName,
@@ -51,6 +52,8 @@ class BucketedBackend:
     ``options``), "aot_eager", "eager" or a callable. With several ladders, ``only`` lists the combinations to
     make and ``budget`` limits their number. ``build`` says when rungs are compiled: as soon as Dynamo has
     captured a graph, or only by ``warm_up``, until which calls run eagerly and are counted so.
+    ``cuda_graphs`` records static rungs as CUDA graphs; their outputs are valid until the next call of the
+    model unless ``clone_outputs``.
 
     Raises UsageError (LadderError for ladders) at once, and nothing of its own on a call.
     """
@@ -66,6 +69,8 @@ class BucketedBackend:
         only: Sequence[Mapping[str, int]] | None = None,
         budget: int | None = None,
         build: Build = "capture",
+        cuda_graphs: bool = False,
+        clone_outputs: bool = False,
     ) -> None:
         self.name = self.__name__ = f"bucketed-{next(_numbers)}"
         self.dims = dims
@@ -77,6 +82,7 @@ class BucketedBackend:
         self._bypassed: dict[int, list[int]] = {}
         self._retired: list[DispatchCount] = []
         self._events: list[Event] = []
+        self.graphs = self._own_graphs(clone_outputs) if cuda_graphs else None
         self._bound: WeakKeyDictionary[Any, dict[str, BoundName]] = WeakKeyDictionary()
         self._next_entry = itertools.count()
         observer.announce(self)
@@ -98,7 +104,15 @@ class BucketedBackend:
             return self._bypass(number, graph_module, example_inputs)
         captured = CapturedGraph.of(graph_module, inputs, example_inputs, shape_env, current_compile_id())
         entry = Entry(
-            self.name, number, captured, names, self.ladder, self._compiler, self._report, self._unarmed
+            self.name,
+            number,
+            captured,
+            names,
+            self.ladder,
+            self._compiler,
+            self._report,
+            self._unarmed,
+            self.graphs,
         )
         self._entries.append(entry)
         if self._build == "capture" and not self._is_warming:
@@ -134,6 +148,8 @@ class BucketedBackend:
         self._retired += [count for entry in self._entries for count in entry.dispatch_counts()]
         self._report(BackendReset(self.name, len(self._entries)))
         self._entries.clear()
+        if self.graphs is not None:
+            self.graphs.clear()
 
     @contextmanager
     def warming(self) -> Iterator[None]:
@@ -176,6 +192,11 @@ class BucketedBackend:
         here = set(symbols_of(inputs))
         earlier = self._bound.get(shape_env, {})
         return {name: bound for name, bound in earlier.items() if here.issuperset(bound.symbols)}
+
+    def _own_graphs(self, clone_outputs: bool) -> CudaGraphs:
+        if self._compiler.records_graphs:
+            raise UsageError("cuda_graphs=True, and the mode or options make Inductor record graphs too")
+        return CudaGraphs(self.name, self._report, clone_outputs=clone_outputs)
 
     def _bypass(self, number: int, graph_module: fx.GraphModule, example_inputs: Sequence[Any]) -> Any:
         calls = self._bypassed[number] = [0]

@@ -52,13 +52,17 @@ class CapturedGraph:
 
 @dataclass(frozen=True, slots=True)
 class CompiledRung:
-    """``predicate`` is what the code assumes of the symbols that were not fixed, as Python over ``a``."""
+    """``predicate`` is what the code assumes of the symbols that were not fixed, as Python over ``a``.
+
+    ``metadata`` is AOTAutograd's analysis of mutation and aliasing; None from a compiler without it.
+    """
 
     artifact: Artifact
     predicate: tuple[str, ...]
     world: PrivateWorld
     notes: CompileNotes
     wall_s: float
+    metadata: Any = None
 
     def valid_span(self, symbol: Any) -> tuple[int, int | None]:
         """Lowest and highest size of the graph's free ``symbol`` that the code is valid for."""
@@ -88,7 +92,8 @@ def compile_rung(
     terms = predicate(world.shape_env, world.free, world.ranges_before, captured.reach)
     if context.guards_context.aotautograd_guards:
         raise UnreachableGuardError("the compiled code assumes how its inputs alias each other")
-    return CompiledRung(artifact, terms, world, notes, time.perf_counter() - started)
+    wall_s = time.perf_counter() - started
+    return CompiledRung(artifact, terms, world, notes, wall_s, context.fw_metadata)
 
 
 def _private_context(captured: CapturedGraph, context: TracingContext, tuning: str) -> ExitStack:

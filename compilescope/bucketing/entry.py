@@ -16,6 +16,7 @@ from compilescope.bucketing._torch import compile_lock
 from compilescope.bucketing.compile import CapturedGraph, CompiledRung, compile_rung
 from compilescope.bucketing.concretize import literal_copy
 from compilescope.bucketing.dispatch import Dispatch, Served
+from compilescope.bucketing.graphs import CudaGraphs
 from compilescope.bucketing.guards import UnreachableGuardError
 from compilescope.bucketing.identify import BoundName, symbols_of, traced_value
 from compilescope.bucketing.inner import InnerCompiler, as_eager
@@ -47,6 +48,7 @@ class Entry:
         compiler: InnerCompiler,
         report: Callable[[Event], None],
         unarmed: Callable[[Entry, tuple[Any, ...]], Any],
+        graphs: CudaGraphs | None = None,
     ) -> None:
         self.backend = backend
         self.number = number
@@ -63,6 +65,7 @@ class Entry:
         self._key_positions = tuple(self._symbols.index(names[name].symbols[0]) for name in self._names)
         self._captured: CapturedGraph | None = captured
         self._compiler = compiler
+        self._graphs = graphs
         self._report = report
         self._shared: dict[tuple[str, ...], tuple[str, Any]] = {}
         self._splits = 0
@@ -150,8 +153,11 @@ class Entry:
                 self._refuse(part)
 
     def _accept(self, job: Job, compiled: CompiledRung) -> list[Job | Refusal]:
+        assert self._captured is not None
         spans, parts = self._valid_spans(job, compiled)
         artifact, same_code_as = self._artifact(job, compiled)
+        if self._graphs is not None:
+            artifact = self._graphs.wrap(self.number, job.label, self._captured, compiled, artifact)
         conditions = tuple(dict.fromkeys((*self._span_terms(spans), *compiled.predicate)))
         served = Served(job.label, _OUTCOMES[job.kind], artifact, conditions)
         if job.kind == "pin":

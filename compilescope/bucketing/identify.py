@@ -27,7 +27,8 @@ traced from inside), so the argument's name is not enough; the backend sees the 
 class Placeholder:
     """An input of the graph. ``value`` is the fake tensor, SymInt or constant that Dynamo traced with.
 
-    ``grapharg`` is Dynamo's record of the tensor that was passed, which holds it weakly.
+    ``grapharg`` is Dynamo's record of the tensor that was passed, which holds it weakly. ``keeps_address`` is
+    true of a module's parameters and buffers.
     """
 
     position: int
@@ -35,6 +36,7 @@ class Placeholder:
     source: str
     value: Any
     grapharg: Any = None
+    keeps_address: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,14 @@ class BoundName:
 def placeholders(graph_module: torch.fx.GraphModule) -> tuple[Placeholder, ...]:
     nodes = [node for node in graph_module.graph.nodes if node.op == "placeholder"]
     return tuple(
-        Placeholder(i, node.name, _source_of(node), traced_value(node), node.meta.get("grapharg"))
+        Placeholder(
+            i,
+            node.name,
+            _source_of(node),
+            traced_value(node),
+            node.meta.get("grapharg"),
+            bool((node.meta.get("tensor_dict") or {}).get("_dynamo_static_input_type")),
+        )
         for i, node in enumerate(nodes)
     )
 

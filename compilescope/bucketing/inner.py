@@ -44,6 +44,11 @@ class InnerCompiler:
         elif inner not in ("eager", "aot_eager") and not callable(inner):
             self._inner = _registered(inner)
 
+    @property
+    def records_graphs(self) -> bool:
+        """Whether Inductor records CUDA graphs of its own, as it does with mode="reduce-overhead"."""
+        return bool(self._config.get("triton.cudagraphs"))
+
     def compile(self, graph: fx.GraphModule, arguments: Sequence[Any], notes: CompileNotes) -> Artifact:
         """Compile with concrete or private symbolic ``arguments``; owns and may change ``graph``."""
         if self._inner == "inductor":

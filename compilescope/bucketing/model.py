@@ -71,6 +71,9 @@ class Bucketed:
             warming.build(self.backend, line)
         finally:
             line.close()
+        for mode in _modes(grad, inference_mode):
+            with mode(), warming.side_effects_undone(self._target):
+                warming.record_graphs(self.backend, self._call_resized(bound), self._capture_sizes(bound))
         kinds = [type(event) for event in self.backend.events()[seen:]]
         return WarmUp(
             compiled=kinds.count(RungCompiled),
@@ -88,6 +91,8 @@ class Bucketed:
             tensor = arguments[position] if position < len(arguments) else by_name.get(name)
             if isinstance(tensor, torch.Tensor):
                 mark(tensor, self._marks[name])
+        if self.backend.graphs is not None:
+            self.backend.graphs.begin()
 
     def _capture_sizes(self, bound: inspect.BoundArguments) -> dict[str, int]:
         """The example's sizes; 0 and 1 replaced, and no two alike: Dynamo may take them for one symbol."""
@@ -161,6 +166,8 @@ def bucketed(
     only: Sequence[Mapping[str, int]] | None = None,
     budget: int | None = None,
     build: Build = "capture",
+    cuda_graphs: bool = False,
+    clone_outputs: bool = False,
     dynamic: bool | None = None,
     fullgraph: bool = False,
 ) -> Any:
@@ -172,7 +179,16 @@ def bucketed(
     Raises UsageError when ``dims`` names an argument that the model does not have.
     """
     backend = BucketedBackend(
-        ladder, dims, inner=inner, mode=mode, options=options, only=only, budget=budget, build=build
+        ladder,
+        dims,
+        inner=inner,
+        mode=mode,
+        options=options,
+        only=only,
+        budget=budget,
+        build=build,
+        cuda_graphs=cuda_graphs,
+        clone_outputs=clone_outputs,
     )
     wrapper = BucketedModule if isinstance(model, torch.nn.Module) else BucketedFunction
     return wrapper(model, backend, dynamic=dynamic, fullgraph=fullgraph)

@@ -84,13 +84,13 @@ def _shared_and_mutated(
         ):
             owners.setdefault(example.untyped_storage()._cdata, []).append(each.name)
     shared = {name for names in owners.values() if len(names) > 1 for name in names}
-    written = shared & _possibly_mutated(graph_module) if shared else set()
+    written = shared & possibly_mutated(graph_module) if shared else set()
     if written:
         return f"input {min(written)} is written in place and shares its storage with another input"
     return None
 
 
-def _possibly_mutated(graph_module: torch.fx.GraphModule) -> set[str]:
+def possibly_mutated(graph_module: torch.fx.GraphModule) -> set[str]:
     """Inputs whose version counter moved while Dynamo traced: written directly or through a view of them."""
     return {
         node.name

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import torch
@@ -54,6 +55,17 @@ def build(backend: BucketedBackend, before_job: Callable[[Entry, Job], None] | N
             entry.build(before_job)
     finally:
         backend.arm()
+
+
+def record_graphs(backend: BucketedBackend, call: Call, sizes: Mapping[str, int]) -> None:
+    """Run the model at every static rung, largest first: its CUDA graphs are recorded, the buffers sized."""
+    graphs = backend.graphs
+    if graphs is None or not graphs.is_pending():
+        return
+    rungs = sorted(backend.ladder.exact(), key=lambda each: -prod(rung.tuned_at for _, rung in each.steps))
+    with graphs.warming():
+        for joint in rungs:
+            call(dict(sizes) | {name: rung.tuned_at for name, rung in joint.steps})
 
 
 @contextmanager

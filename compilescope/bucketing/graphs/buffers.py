@@ -1,0 +1,116 @@
+"""Which inputs of a rung keep their address, which are copied, and the static buffers they are copied to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from compilescope.bucketing.identify import Placeholder
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedInput:
+    """A tensor argument in the layout the rung was compiled for; ``extent_bytes`` is from its storage's start."""
+
+    position: int
+    name: str
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+    dtype: torch.dtype
+    device: torch.device
+
+    @property
+    def extent_bytes(self) -> int:
+        if 0 in self.shape:
+            return 0
+        last = sum((size - 1) * step for size, step in zip(self.shape, self.stride, strict=True))
+        return (1 + self.offset + last) * self.dtype.itemsize
+
+    @property
+    def size_bytes(self) -> int:
+        """What a call copies."""
+        count = 1
+        for size in self.shape:
+            count *= size
+        return count * self.dtype.itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class BufferPlan:
+    """``kept`` are the positions of parameters and buffers: a recording reads them where they are."""
+
+    copied: tuple[CopiedInput, ...]
+    kept: tuple[int, ...]
+
+    @classmethod
+    def of(cls, inputs: Sequence[Placeholder], arguments: Sequence[object]) -> BufferPlan:
+        """``arguments`` are those the rung was compiled with: plain sizes, strides and offsets."""
+        copied: list[CopiedInput] = []
+        kept: list[int] = []
+        for each, argument in zip(inputs, arguments, strict=True):
+            if not isinstance(argument, torch.Tensor):
+                continue
+            if each.keeps_address or isinstance(argument, torch.nn.Parameter):
+                kept.append(each.position)
+                continue
+            copied.append(
+                CopiedInput(
+                    each.position,
+                    each.name,
+                    tuple(argument.shape),
+                    tuple(argument.stride()),
+                    int(argument.storage_offset()),
+                    argument.dtype,
+                    argument.device,
+                )
+            )
+        return cls(tuple(copied), tuple(kept))
+
+    @property
+    def copied_bytes(self) -> int:
+        """Bytes a replay copies into static buffers."""
+        return sum(each.size_bytes for each in self.copied)
+
+
+class StaticBuffers:
+    """One buffer per argument position, shared by all rungs: each rung's input is a view of its start.
+
+    Recorded largest first, the largest rung makes the buffer. A larger one that comes later gets a new
+    buffer; recordings made before keep theirs, for they hold its views.
+    """
+
+    def __init__(self) -> None:
+        self._buffers: dict[tuple[int, torch.device], torch.Tensor] = {}
+
+    def view(self, wanted: CopiedInput) -> torch.Tensor:
+        """The static tensor for this input: zeros until it is copied to."""
+        key = (wanted.position, wanted.device)
+        buffer = self._buffers.get(key)
+        if buffer is None or buffer.numel() < wanted.extent_bytes:
+            # Not under inference mode: whoever copies to it later may not be.
+            with torch.inference_mode(False):
+                buffer = torch.zeros(wanted.extent_bytes, dtype=torch.uint8, device=wanted.device)
+            self._buffers[key] = buffer
+        with torch.inference_mode(False):
+            whole = buffer[: buffer.numel() // wanted.dtype.itemsize * wanted.dtype.itemsize].view(
+                wanted.dtype
+            )
+            return whole.as_strided(wanted.shape, wanted.stride, wanted.offset)
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(buffer.numel() for buffer in self._buffers.values())
+
+
+def overlaps_itself(tensor: torch.Tensor) -> bool:
+    """Whether two elements may lie at one address, as in ``x.expand(4, -1)``: nothing can be copied there."""
+    reached = 0
+    steps = sorted((step, size) for size, step in zip(tensor.shape, tensor.stride(), strict=True) if size > 1)
+    for step, size in steps:
+        if step <= reached:
+            return True
+        reached += (size - 1) * step
+    return False

@@ -1,0 +1,56 @@
+"""What the graphs of a backend did, as values and as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class GraphLine:
+    """One rung of one entry. ``skipped`` says why it has no graph, None when it may have one.
+
+    ``plainly`` counts the calls that ran the artifact instead of a replay, by reason.
+    """
+
+    entry: int
+    rung: str
+    skipped: str | None
+    recorded: int = 0
+    replays: int = 0
+    copied_bytes: int = 0
+    plainly: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GraphReport:
+    """``copied_bytes`` of a line are per replay; ``pool_bytes`` and ``buffer_bytes`` are device memory held."""
+
+    lines: tuple[GraphLine, ...]
+    pool_bytes: int
+    buffer_bytes: int
+
+    @property
+    def recorded(self) -> int:
+        """How many graphs were recorded."""
+        return sum(line.recorded for line in self.lines)
+
+    @property
+    def copied_bytes(self) -> int:
+        """Bytes copied into static buffers so far."""
+        return sum(line.copied_bytes * line.replays for line in self.lines)
+
+    def __str__(self) -> str:
+        held = (
+            f"{self.pool_bytes / 2**20:.1f} MiB in the pool, {self.buffer_bytes / 2**20:.1f} MiB of buffers"
+        )
+        return "\n".join(
+            [f"{self.recorded} CUDA graphs, {held}", *(f"  {_words(each)}" for each in self.lines)]
+        )
+
+
+def _words(line: GraphLine) -> str:
+    where = f"entry {line.entry}, {line.rung}: "
+    if line.skipped is not None:
+        return where + f"none: {line.skipped}"
+    plainly = "".join(f", {count} calls not replayed: {reason}" for reason, count in line.plainly)
+    return where + f"{line.recorded} recorded, {line.replays} replays{plainly}"

@@ -1,0 +1,155 @@
+"""Why a rung gets no CUDA graph: found by inspecting it, before anything is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import fx
+
+from compilescope.bucketing.compile import CapturedGraph, CompiledRung
+from compilescope.bucketing.graphs.buffers import BufferPlan, overlaps_itself
+from compilescope.bucketing.identify import Placeholder, traced_value
+from compilescope.bucketing.preconditions import possibly_mutated
+
+_CONTROL_FLOW = {"cond", "while_loop", "map", "map_impl", "scan", "associative_scan", "switch"}
+_ALIASES = {"alias_of_input", "is_input"}
+
+
+def skip_reason(captured: CapturedGraph, compiled: CompiledRung, device_type: str = "cuda") -> str | None:
+    """Why this rung cannot be recorded; None when it can be tried. ``device_type`` is what records."""
+    return (
+        _not_static(compiled)
+        or _training(captured)
+        or _inputs(captured, compiled, device_type)
+        or _nodes(captured, device_type)
+        or _mutation(captured, compiled)
+        or _aliases(captured, compiled)
+    )
+
+
+def _not_static(compiled: CompiledRung) -> str | None:
+    if compiled.world.free:
+        free = ", ".join(sorted(str(symbol) for symbol in compiled.world.free.values()))
+        return f"free symbols: {free}"
+    if compiled.predicate:
+        return f"residual guards: {' and '.join(compiled.predicate)}"
+    return None
+
+
+def _training(captured: CapturedGraph) -> str | None:
+    if captured.state.grad_enabled and any(trait.requires_grad for trait in captured.traits):
+        return (
+            "training: a backward reads what its forward saved, and nothing proves "
+            "that no other forward is replayed in between"
+        )
+    return None
+
+
+def _inputs(captured: CapturedGraph, compiled: CompiledRung, device_type: str) -> str | None:
+    devices = set()
+    for each, argument in zip(captured.inputs, compiled.world.arguments, strict=True):
+        if isinstance(argument, torch.Tensor):
+            if argument.device.type != device_type:
+                return f"not a {device_type.upper()} device: input {each.name} is on {argument.device}"
+            devices.add(argument.device)
+            if not each.keeps_address and overlaps_itself(argument):
+                return f"input {each.name} overlaps itself: it cannot be copied"
+        elif not isinstance(argument, int):
+            return f"input {each.name} is a {type(argument).__name__}, which a recording would freeze"
+    if len(devices) != 1:
+        return f"inputs on {len(devices)} devices"
+    return None
+
+
+def _nodes(captured: CapturedGraph, device_type: str) -> str | None:
+    for node in _all_nodes(captured.graph_module):
+        name = _op_name(node.target)
+        if name in _CONTROL_FLOW:
+            return f"{name}: its branch is chosen on the host"
+        if name == "as_strided":
+            return "as_strided may reach beyond what is copied"
+        if node.kwargs.get("generator") is not None:
+            return f"{name} draws from a random generator that no graph knows"
+        for value in _values(traced_value(node)):
+            if isinstance(value, torch.Tensor) and value.device.type != device_type:
+                return f"{name} makes a tensor on {value.device}"
+            if _comes_from_data(value):
+                return f"free symbols: the result of {name} has a size that comes from data"
+    return None
+
+
+def _mutation(captured: CapturedGraph, compiled: CompiledRung) -> str | None:
+    plan = BufferPlan.of(captured.inputs, compiled.world.arguments)
+    copied = {each.position for each in plan.copied}
+    for each in mutated_inputs(captured, compiled):
+        if each.position in copied:
+            return f"input {each.name} is written in place, and would be written in its copy"
+    return None
+
+
+def mutated_inputs(captured: CapturedGraph, compiled: CompiledRung) -> list[Placeholder]:
+    """Inputs the graph writes, by Dynamo's trace and by AOTAutograd's analysis where there is one."""
+    names = possibly_mutated(captured.graph_module)
+    found = [each for each in captured.inputs if each.name in names]
+    for each, info in zip(captured.inputs, _input_facts(captured, compiled), strict=False):
+        if (info.mutates_data or info.mutates_metadata) and each not in found:
+            found.append(each)
+    return found
+
+
+def _aliases(captured: CapturedGraph, compiled: CompiledRung) -> str | None:
+    for number, info in enumerate(getattr(compiled.metadata, "output_info", ())):
+        if info.output_type.name in _ALIASES:
+            return f"output {number} is an input or a view of one"
+    storages = {
+        each.value.untyped_storage()._cdata: each.name
+        for each in captured.inputs
+        if isinstance(each.value, torch.Tensor)
+    }
+    output = next(node for node in captured.graph_module.graph.nodes if node.op == "output")
+    for node in output.all_input_nodes:
+        value = traced_value(node)
+        if isinstance(value, torch.Tensor) and value.untyped_storage()._cdata in storages:
+            return f"output {node.name} is input {storages[value.untyped_storage()._cdata]} or a view of it"
+    return None
+
+
+def _input_facts(captured: CapturedGraph, compiled: CompiledRung) -> list[Any]:
+    """AOTAutograd's facts on the graph's inputs; it puts attributes of the graph in front of them."""
+    facts = list(getattr(compiled.metadata, "input_info", ()))
+    return facts[len(facts) - len(captured.inputs) :] if len(facts) >= len(captured.inputs) else []
+
+
+def _all_nodes(graph_module: fx.GraphModule) -> Iterator[fx.Node]:
+    """Of the graph and of the bodies of its higher-order operators."""
+    for module in graph_module.modules():
+        if isinstance(module, fx.GraphModule):
+            for node in module.graph.nodes:
+                if node.op not in ("placeholder", "output"):
+                    yield node
+
+
+def _op_name(target: Any) -> str:
+    if isinstance(target, str):
+        return target.rsplit(".", 1)[-1]
+    name = getattr(target, "__name__", None) or str(target)
+    return str(name).split(".")[0]
+
+
+def _values(value: Any) -> Iterator[Any]:
+    if isinstance(value, (tuple, list)):
+        for each in value:
+            yield from _values(each)
+    else:
+        yield value
+
+
+def _comes_from_data(value: Any) -> bool:
+    sizes = value.shape if isinstance(value, torch.Tensor) else (value,)
+    return any(
+        isinstance(size, (torch.SymInt, torch.SymFloat, torch.SymBool))
+        and any(str(symbol).startswith(("u", "zu")) for symbol in size.node.expr.free_symbols)
+        for size in sizes
+    )
