@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -39,6 +40,22 @@ def test_candidates_of_a_gemm_on_the_cpu(record: Callable[..., ProcessRecording]
     assert graph.kernels[0].kind == expected
     bypass = [outcome.bypass_reason for _, outcome in facts.caches if outcome.outcome == "bypass"]
     assert any("freezing" in (reason or "") for reason in bypass)
+
+
+def test_a_choice_knows_its_node_and_its_line(record: Callable[..., ProcessRecording]) -> None:
+    process = record("tuned_sizes")
+    first, second = [tuning for (tuning,) in collected(process).autotunings.values()]
+    assert first.shapes[0].startswith("s")  # free sizes, timed at those of the first call
+    assert first.hinted[0] == "8x256"
+    assert second.shapes[0] == "512x256"
+    for tuning in (first, second):
+        assert tuning.node is not None
+        assert tuning.default is not None
+        assert tuning.place is not None
+        file = process.file(tuning.place[0])
+        assert file is not None
+        code = Path(file).read_text(encoding="utf-8").splitlines()[tuning.place[1] - 1]
+        assert code.strip() == "return torch.relu(LAYER(x))"
 
 
 def test_a_reader_that_fails_costs_its_record_and_nothing_else(
