@@ -61,7 +61,7 @@ class GraphedArtifact:
 
     def __call__(self, *a: Any) -> Any:
         with self._session.lock:
-            reason = self.given_up or self._session.refusal(self, self._device)
+            reason = self.given_up or self._session.refusal(self._device)
             if reason is None:
                 outputs = self._replayed(a)
                 if outputs is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import torch
 
@@ -12,7 +13,7 @@ from compilescope.bucketing.identify import Placeholder
 
 @dataclass(frozen=True, slots=True)
 class CopiedInput:
-    """A tensor argument in the layout the rung was compiled for; ``extent_bytes`` is from its storage's start."""
+    """A tensor argument in the layout the rung was compiled for."""
 
     position: int
     name: str
@@ -24,18 +25,16 @@ class CopiedInput:
 
     @property
     def extent_bytes(self) -> int:
+        """From the start of its storage to its last element."""
         if 0 in self.shape:
             return 0
         last = sum((size - 1) * step for size, step in zip(self.shape, self.stride, strict=True))
-        return (1 + self.offset + last) * self.dtype.itemsize
+        return (1 + self.offset + last) * int(self.dtype.itemsize)
 
     @property
     def size_bytes(self) -> int:
         """What a call copies."""
-        count = 1
-        for size in self.shape:
-            count *= size
-        return count * self.dtype.itemsize
+        return prod(self.shape) * int(self.dtype.itemsize)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +94,8 @@ class StaticBuffers:
                 buffer = torch.zeros(wanted.extent_bytes, dtype=torch.uint8, device=wanted.device)
             self._buffers[key] = buffer
         with torch.inference_mode(False):
-            whole = buffer[: buffer.numel() // wanted.dtype.itemsize * wanted.dtype.itemsize].view(
-                wanted.dtype
-            )
-            return whole.as_strided(wanted.shape, wanted.stride, wanted.offset)
+            start = buffer[: wanted.extent_bytes].view(wanted.dtype)
+            return start.as_strided(wanted.shape, wanted.stride, wanted.offset)
 
     @property
     def size_bytes(self) -> int:

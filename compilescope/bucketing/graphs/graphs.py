@@ -62,7 +62,7 @@ class CudaGraphs:
         self._session.begin()
 
     def is_pending(self) -> bool:
-        """Whether a rung made for the thread's present state (grad mode, autocast) waits for its recording."""
+        """Whether a rung made for the thread's present state (grad mode, autocast) is not recorded yet."""
         now = GlobalState.now()
         return any(
             state == now and not each.recorded and each.given_up is None for _, state, each in self._graphed

@@ -23,7 +23,7 @@ class GraphLine:
 
 @dataclass(frozen=True, slots=True)
 class GraphReport:
-    """``copied_bytes`` of a line are per replay; ``pool_bytes`` and ``buffer_bytes`` are device memory held."""
+    """``pool_bytes`` and ``buffer_bytes`` are device memory; a line counts ``copied_bytes`` per replay."""
 
     lines: tuple[GraphLine, ...]
     pool_bytes: int
@@ -40,12 +40,9 @@ class GraphReport:
         return sum(line.copied_bytes * line.replays for line in self.lines)
 
     def __str__(self) -> str:
-        held = (
-            f"{self.pool_bytes / 2**20:.1f} MiB in the pool, {self.buffer_bytes / 2**20:.1f} MiB of buffers"
-        )
-        return "\n".join(
-            [f"{self.recorded} CUDA graphs, {held}", *(f"  {_words(each)}" for each in self.lines)]
-        )
+        pool, buffers = self.pool_bytes / 2**20, self.buffer_bytes / 2**20
+        title = f"{self.recorded} CUDA graphs, {pool:.1f} MiB in the pool, {buffers:.1f} MiB of buffers"
+        return "\n".join([title, *(f"  {_words(line)}" for line in self.lines)])
 
 
 def _words(line: GraphLine) -> str:

@@ -45,8 +45,8 @@ class Session:
         if self._owner is None or self._owner[0] == threading.get_ident():
             self._exposed = self._latest = None
 
-    def refusal(self, artifact: GraphedArtifact, device: torch.device) -> str | None:
-        """Why ``artifact`` may not be replayed now; None when it may. Call with the lock held."""
+    def refusal(self, device: torch.device) -> str | None:
+        """Why nothing on ``device`` may be replayed now; None when it may. Call with the lock held."""
         busy = self.recorder.busy()
         if busy is not None:
             return busy
@@ -55,7 +55,7 @@ class Session:
             self._owner = caller
         if self._owner is not None:
             thread, queue = self._owner
-            # Another queue is not ordered after the last replay; another thread's outputs are not ours to end.
+            # Another queue is not ordered after the last replay; another thread may still read its outputs.
             if queue != caller[1] or (thread != caller[0] and not self._clone_all):
                 return ANOTHER_CALLER
         if self._latest is not None:
