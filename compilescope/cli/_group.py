@@ -16,6 +16,8 @@ COMMANDS = (
     "advise",
     "verify",
     "report",
+    "diff",
+    "why-miss",
     "tui",
     "watch",
     "ladder",
@@ -33,7 +35,7 @@ class LazyGroup(click.Group):
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"compilescope.cli.{cmd_name}").command
+        command = import_module(f"compilescope.cli.{cmd_name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
         return command
 

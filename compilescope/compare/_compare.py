@@ -1,0 +1,92 @@
+"""Two runs in, one :class:`Diff` out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compilescope.analysis.report import Missing, Report
+from compilescope.compare.cache_keys import cache_key_rows
+from compilescope.compare.counts import TimeLimits, count_rows, time_rows
+from compilescope.compare.diff import FORMAT_VERSION, Diff
+from compilescope.compare.environment import conditions, environment, equally_cached, side
+from compilescope.compare.files import paired_files
+from compilescope.compare.findings import findings_diff
+from compilescope.compare.graphs import function_changes, paired, units
+from compilescope.compare.kernels import choice_changes, kernel_changes
+from compilescope.compare.places import Places
+from compilescope.compare.run import Recorded
+from compilescope.compare.sizes import sizes_changes
+from compilescope.compare.verdict import direction, others, verdict
+
+
+def compare(base: Recorded, head: Recorded, limits: TimeLimits | None = None) -> Diff:
+    """Pure: the same two runs give the same object. Nothing depends on process, compile or line numbers.
+
+    Times are compared only where both runs had the same environment and as many cache hits.
+    """
+    limits = limits or TimeLimits()
+    files = paired_files(_files(base), _files(head), (base.report.recording.name, head.report.recording.name))
+    at = Places(base, files[0]), Places(head, files[1])
+    mine, theirs = units(base, at[0]), units(head, at[1])
+    graphs = paired(mine, theirs)
+    elsewhere = environment(base.report, head.report)
+    comparable = not elsewhere and equally_cached(base.report, head.report)
+
+    findings = findings_diff(base.findings, head.findings, files, limits, comparable=comparable)
+    counts = count_rows(base.report, head.report)
+    times = time_rows(base.report, head.report, limits, comparable=comparable)
+    functions = function_changes((mine, at[0]), (theirs, at[1]))
+    kernels = kernel_changes(graphs.pairs, *at)
+    choices = choice_changes(graphs.pairs, *at)
+    sizes = sizes_changes(base, head, at)
+    keys, unread = cache_key_rows(base, head, graphs, at)
+
+    also = others(functions, kernels, choices, sizes, keys)
+    differs = bool(
+        elsewhere
+        or also
+        or findings.new
+        or findings.gone
+        or findings.changed
+        or any(row.differs for row in counts)
+        or any(row.differs for row in times)
+    )
+    word = direction(findings, counts, times, differs=differs)
+    return Diff(
+        format_version=FORMAT_VERSION,
+        base=side(base.report),
+        head=side(head.report),
+        differs=differs,
+        direction=word,
+        verdict=verdict(word, elsewhere, findings, counts, times, also),
+        environment=elsewhere,
+        conditions=conditions(base.report, head.report),
+        findings=findings,
+        counts=counts,
+        times=times,
+        functions=functions,
+        kernels=kernels,
+        choices=choices,
+        sizes=sizes,
+        cache_keys=keys,
+        not_compared=[*_missing("BASE", base.report), *_missing("HEAD", head.report), *_unread(unread)],
+    )
+
+
+def _files(run: Recorded) -> set[str]:
+    report = run.report
+    located = {row.file for rows in (report.frames, report.graphs, report.sizes) for row in rows}
+    return located | {f.file for f in run.findings if f.file is not None} | set(run.sources)
+
+
+def _missing(name: str, report: Report) -> Iterator[Missing]:
+    """What a run does not know cannot be compared: said once for each fact and reason."""
+    places = (report.missing, *(p.missing for p in report.processes), *(g.missing for g in report.graphs))
+    facts = dict.fromkeys((m.fact, m.reason) for missing in places for m in missing)
+    for fact, reason in facts:
+        yield Missing(f"{name}: {fact}", reason)
+
+
+def _unread(unread: int) -> Iterator[Missing]:
+    if unread:
+        yield Missing("cache keys", f"{unread} look-ups beyond those read of one run")
