@@ -11,7 +11,8 @@ whatever c is: a curve that falls again at multiples of a tile needs no special 
 lower rung costs more than a higher one is never better than the same without it, so that "the smallest rung
 that holds a size" and "the cheapest rung that holds a size" have the same optimum.
 
-A limit on padding forbids lines at the other end too; then every i is tried (``dense``).
+A limit on padding forbids lines at the other end too, but where the best of all lines is allowed it is the
+best of the allowed ones. Only where it is not, each allowed line is tried.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ def best_pads(calls: Floats, cost: Floats, price: Floats, most: int, lowest: Ind
     best = np.full((most + 1, len(calls)), inf)
     best[0, 0] = 0.0
     for k in range(1, most + 1):
-        if lowest is None:
-            best[k] = _hull_layer(best[k - 1], calls, cost) + price
-        else:
-            best[k] = _dense_layer(best[k - 1], calls, cost, lowest) + price
+        best[k], chosen = _hull_layer(best[k - 1], calls, cost)
+        if lowest is not None:
+            _keep_allowed(best[k], chosen, best[k - 1], calls, cost, lowest)
+        best[k] += price
     return best
 
 
@@ -55,26 +56,38 @@ def trace_pads(
     return rungs[::-1]
 
 
-def _hull_layer(previous: Floats, calls: Floats, cost: Floats) -> Floats:
-    """Plain lists and one loop: this is where a large plan spends its time."""
+def _hull_layer(previous: Floats, calls: Floats, cost: Floats) -> tuple[Floats, Indices]:
+    """The least over all lines, and which line that is (0 where there is none).
+
+    Plain lists and one loop: this is where a large plan spends its time.
+    """
     before, total, costs = previous.tolist(), calls.tolist(), cost.tolist()
-    result = [inf]
+    result, chosen = [inf], [0]
     slopes: list[float] = []  # calls below each line of the hull, rising
     starts: list[float] = []  # what each line costs at c = 0
     bends: list[float] = []  # where each line gives way to the next
+    lines: list[int] = []  # which i each is
     for j in range(1, len(before)):
         if before[j - 1] < inf:
-            _add_line(slopes, starts, bends, total[j - 1], before[j - 1])
+            _add_line(slopes, starts, bends, lines, total[j - 1], before[j - 1], j - 1)
         if not slopes:
             result.append(inf)
+            chosen.append(0)
             continue
         line = bisect_left(bends, costs[j])
         result.append(starts[line] + (total[j] - slopes[line]) * costs[j])
-    return np.array(result)
+        chosen.append(lines[line])
+    return np.array(result), np.array(chosen, np.intp)
 
 
 def _add_line(
-    slopes: list[float], starts: list[float], bends: list[float], slope: float, start: float
+    slopes: list[float],
+    starts: list[float],
+    bends: list[float],
+    lines: list[int],
+    slope: float,
+    start: float,
+    number: int,
 ) -> None:
     """Add a line at the end of the hull, and drop the lines it covers."""
     while slopes:
@@ -88,16 +101,23 @@ def _add_line(
             return
         slopes.pop()
         starts.pop()
+        lines.pop()
         if bends:
             bends.pop()
     slopes.append(slope)
     starts.append(start)
+    lines.append(number)
 
 
-def _dense_layer(previous: Floats, calls: Floats, cost: Floats, lowest: Indices) -> Floats:
-    result = np.full(len(previous), inf)
-    for j in range(1, len(previous)):
-        first = lowest[j]
-        if first < j:
-            result[j] = (previous[first:j] + (calls[j] - calls[first:j]) * cost[j]).min()
-    return result
+def _keep_allowed(
+    result: Floats, chosen: Indices, previous: Floats, calls: Floats, cost: Floats, lowest: Indices
+) -> None:
+    """Replace what comes from a line that is not allowed by the best of those that are."""
+    result[lowest >= np.arange(len(result))] = inf
+    finite = np.flatnonzero(previous < inf)
+    last = int(finite[-1]) if len(finite) else -1
+    for j in np.flatnonzero((chosen < lowest) & (result < inf)).tolist():
+        first, after = int(lowest[j]), min(j, last + 1)
+        result[j] = inf
+        if first < after:
+            result[j] = (previous[first:after] + (calls[j] - calls[first:after]) * cost[j]).min()
