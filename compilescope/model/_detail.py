@@ -18,6 +18,7 @@ from compilescope.model.detail import (
     SymbolCondition,
     SymbolMade,
 )
+from compilescope.model.inductor import ARTIFACTS as INDUCTOR_ARTIFACTS
 from compilescope.model.inductor import KINDS as INDUCTOR_KINDS
 from compilescope.model.inductor import Collector, Fact
 from compilescope.model.values import CompileId, Location
@@ -25,6 +26,7 @@ from compilescope.recording import ProcessRecording, Record, Ref
 
 MAX_SNAPSHOTS = 20_000
 _REASONS = "compiled_autograd_compile_reasons"
+ARTIFACTS = INDUCTOR_ARTIFACTS | {_REASONS}
 
 
 class DetailBuilder:
@@ -55,6 +57,11 @@ class DetailBuilder:
             "thread": self._thread,
             "artifact": self._artifact,
         }
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Of the records that something is taken from."""
+        return INDUCTOR_KINDS | frozenset(self._handlers)
 
     def add(self, record: Record) -> None:
         if record.th is not None and record.c is not None:

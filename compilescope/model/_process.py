@@ -10,7 +10,7 @@ from compilescope.model import _facts as facts
 from compilescope.model import _fields as f
 from compilescope.model._buckets import Buckets
 from compilescope.model._compiles import Compiles
-from compilescope.model._detail import DetailBuilder
+from compilescope.model._detail import ARTIFACTS, DetailBuilder
 from compilescope.model._graphs import Graphs
 from compilescope.model._kinds import UNINTERPRETED
 from compilescope.model.values import (
@@ -26,10 +26,18 @@ from compilescope.model.values import (
     Process,
     Specialized,
 )
-from compilescope.recording import ProcessRecording, Record
+from compilescope.recording import ProcessRecording, Record, Selection
 
 _CACHES = {"fx_graph_cache": "fx_graph", "aotautograd_cache": "aot_autograd"}
 _CACHE_OUTCOMES = ("hit", "miss", "bypass")
+_ARTIFACTS = frozenset(
+    (
+        "dynamo_graph_break_reason",
+        "recompile_reasons",
+        "dynamo_error",
+        *(f"{cache}_{outcome}" for cache in _CACHES for outcome in _CACHE_OUTCOMES),
+    )
+)
 _MAX_LOGS = 200
 _MAX_TARGETS = 500
 
@@ -37,7 +45,7 @@ _MAX_TARGETS = 500
 class ProcessBuilder:
     """Feed records with ``add``; ``finish`` gives the Process. A malformed record becomes a hole.
 
-    Without ``detail``, ``Process.detail`` is None and only records of :attr:`kinds` are needed.
+    Only records it has :meth:`wanted` are needed. Without ``detail``, ``Process.detail`` is None.
     """
 
     def __init__(self, source: ProcessRecording, *, detail: bool = True) -> None:
@@ -96,17 +104,32 @@ class ProcessBuilder:
             "end": self._end,
         }
 
-    @property
-    def kinds(self) -> frozenset[str]:
-        """Of the records that something is taken from."""
-        return frozenset(self._handlers)
+    def wanted(self) -> Selection:
+        """The records that something is taken from."""
+        kinds, names = frozenset(("name", *self._handlers)), _ARTIFACTS  # a source learns names as they pass
+        if self._detail is not None:
+            kinds, names = kinds | self._detail.kinds, names | ARTIFACTS
+        return Selection(kinds, {"artifact": names})
+
+    def passed_over(self, selection: Selection) -> None:
+        """What the reader says of records it did not show."""
+        self._seen(selection.last_ns)
+        for kind, times in selection.passed.items():
+            self._know(kind, times)
+
+    def _seen(self, time_ns: int | None) -> None:
+        if time_ns is not None:
+            self._last_ns = max(self._last_ns or 0, time_ns)
+
+    def _know(self, kind: str, times: int) -> None:
+        if kind not in self._handlers and kind not in UNINTERPRETED:
+            self._unknown[kind] += times
 
     def add(self, record: Record) -> None:
-        if record.t is not None:
-            self._last_ns = max(self._last_ns or 0, record.t)
+        self._seen(record.t)
         handler = self._handlers.get(record.k)
-        if handler is None and record.k not in UNINTERPRETED:
-            self._unknown[record.k] += 1
+        if handler is None:
+            self._know(record.k, 1)
         try:
             if handler is not None:
                 handler(record)

@@ -13,8 +13,8 @@ from compilescope.recording import ProcessRecording, Recording
 def load(recording: Recording, *, detail: bool = True) -> Run:
     """Read every process of ``recording`` once. Damage is kept as holes; bad records do not raise.
 
-    Without ``detail`` records that only it needs are passed over unread: no phases, symbols, kernels or
-    lists of guards, and kinds of records this version does not know are not counted.
+    Without ``detail`` records that only it needs are passed over: no phases, symbols, kernels or lists of
+    guards. Damage, and records of kinds this version does not know, are counted all the same.
     """
     processes = tuple(_read(process, detail) for process in recording.processes)
     holes = tuple(Hole(d.kind, d.where, d.detail) for d in recording.damage)
@@ -24,6 +24,8 @@ def load(recording: Recording, *, detail: bool = True) -> Run:
 
 def _read(source: ProcessRecording, detail: bool) -> Process:
     builder = ProcessBuilder(source, detail=detail)
-    for record in source.records(None if detail else builder.kinds):
+    wanted = builder.wanted()
+    for record in source.records(wanted):
         builder.add(record)
+    builder.passed_over(wanted)
     return builder.finish()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from compilescope.recording.phases import PhaseFold
     from compilescope.recording.process import ProcessRecording
     from compilescope.recording.reader import Recording, open_recording
+    from compilescope.recording.selection import Selection
     from compilescope.recording.writer import Writer
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Record",
     "Recording",
     "Ref",
+    "Selection",
     "Writer",
     "open_recording",
     "pack_recording",
@@ -35,6 +37,7 @@ _HOMES = {
     "Record": "format",
     "Recording": "reader",
     "Ref": "format",
+    "Selection": "selection",
     "Writer": "writer",
     "open_recording": "reader",
     "pack_recording": "pack",

@@ -29,11 +29,12 @@ class ProcessFolder:
         self.path = path
         self.has_head = False
         self._uuid = uuid
-        events = AppendFile(path / EVENTS)
+        # A process killed between the two leaves no events without a pack, which would read as damage.
+        pack = PayloadPack(path / PAYLOADS, uuid)
         try:
-            self._files = _Files(events, PayloadPack(path / PAYLOADS, uuid))
+            self._files = _Files(AppendFile(path / EVENTS), pack)
         except OSError:
-            events.close()
+            pack.file.close()
             raise
 
     @classmethod

@@ -17,6 +17,7 @@ Resolve = Callable[[Ref], Any]
 _decode = msgspec.json.Decoder().decode
 _LINE_CAP_BYTES = 64 << 20
 _PREFIX = b'{"k":"'
+_NESTED = (dict, list)
 
 
 class LineSplitter:
@@ -160,7 +161,7 @@ def is_compile_id(c: object) -> bool:
 def revive(value: Any, resolve: Resolve) -> Any:
     """Refs become ``Ref``, moved values come back, escaped keys lose their escape. Raises ValueError."""
     if type(value) is list:
-        return [revive(item, resolve) for item in value]
+        return [revive(item, resolve) if type(item) in _NESTED else item for item in value]
     if type(value) is not dict:
         return value
     if len(value) == 1:
@@ -168,7 +169,10 @@ def revive(value: Any, resolve: Resolve) -> Any:
             return _ref(value[REF_KEY])
         if JSON_REF_KEY in value:
             return revive(resolve(_ref(value[JSON_REF_KEY])), resolve)
-    return {key[1:] if key[:1] == ESCAPE else key: revive(item, resolve) for key, item in value.items()}
+    return {
+        key[1:] if key[:1] == ESCAPE else key: revive(item, resolve) if type(item) in _NESTED else item
+        for key, item in value.items()
+    }
 
 
 def _ref(extent: object) -> Ref:

@@ -14,6 +14,8 @@ from compilescope.recording.format import DICTIONARY_CAP_BYTES, PAYLOAD_CAP_BYTE
 from compilescope.recording.source import ByteSource
 
 _DICTIONARIES_KEPT = 32
+_RECENT_KEPT = 256
+_RECENT_CAP_BYTES = 16 << 10
 
 
 class _UnreadableError(Exception):
@@ -31,8 +33,21 @@ class PayloadReader:
         self._damage = damage
         self._may_grow = may_grow
         self._dictionaries: OrderedDict[int, bytes] = OrderedDict()
+        self._recent: OrderedDict[Ref, bytes] = OrderedDict()
 
     def content(self, ref: Ref) -> bytes | None:
+        """Short texts are remembered for a while: one break met a thousand times is one payload."""
+        known = self._recent.get(ref)
+        if known is not None:
+            return known
+        content = self._fetched(ref)
+        if content is not None and len(content) <= _RECENT_CAP_BYTES:
+            self._recent[ref] = content
+            if len(self._recent) > _RECENT_KEPT:
+                self._recent.popitem(last=False)
+        return content
+
+    def _fetched(self, ref: Ref) -> bytes | None:
         if self._source is None:
             self._damage.add("payload-missing", "payloads.pack", ref.offset, "there is no payloads.pack")
             return None

@@ -10,6 +10,7 @@ from typing import Any
 
 from compilescope.recording.damage import DamageLog
 from compilescope.recording.format import Damage, Record, Ref
+from compilescope.recording.selection import Selection
 
 
 class ProcessRecording(ABC):
@@ -40,8 +41,11 @@ class ProcessRecording(ABC):
         """Whether the process got to write its last record."""
 
     @abstractmethod
-    def records(self, kinds: Collection[str] | None = None) -> Iterator[Record]:
-        """The records in file order, only those of ``kinds`` if given. May be called again."""
+    def records(self, wanted: Collection[str] | Selection | None = None) -> Iterator[Record]:
+        """The records in file order, only those of the kinds ``wanted`` if given. May be called again.
+
+        With kinds, lines of others are not looked at; a :class:`Selection` looks at them, and says more.
+        """
 
     @abstractmethod
     def file(self, number: int | None) -> str | None:

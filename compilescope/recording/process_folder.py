@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import time
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator
 
 import zstandard
@@ -15,10 +16,12 @@ from compilescope.recording.format import VERSION, Record, Ref
 from compilescope.recording.lines import LineSplitter, decode_line, is_of_kind
 from compilescope.recording.payload_reader import PayloadReader
 from compilescope.recording.process import ProcessRecording, gc_paused
+from compilescope.recording.selection import Selection
 from compilescope.recording.source import STREAM_RATIO, BombError, ByteSource, chunks, zstd_chunks
 
 _REMOTE_LIVE_S = 120
 _TAIL_BYTES = 4096
+Lines = Iterable[tuple[int, bytes]]
 _NAME = re.compile(r"(?:rank(?P<rank>\d{1,9})-)?pid(?P<pid>\d{1,9})-[0-9a-f]{8}", re.ASCII)
 
 
@@ -37,14 +40,15 @@ class FolderProcess(ProcessRecording):
         self._packed_complete: bool | None = None
         self._modified_s = modified_s
         self._payloads = PayloadReader(pack, self._damage, lambda: self.live)
-        self._files: dict[int, str] | None = None
+        self._files: dict[int, str] = {}
+        self._has_all_names = False
         self._read_head()
 
     @property
     def complete(self) -> bool:
         if self._packed:
             if self._packed_complete is None:
-                self._packed_complete = any(True for _ in self.records(kinds=("end",)))
+                self._packed_complete = any(True for _ in self.records(("end",)))
             return self._packed_complete
         size = self._events.size()
         tail = self._events.pread(_TAIL_BYTES, max(0, size - _TAIL_BYTES))
@@ -60,12 +64,13 @@ class FolderProcess(ProcessRecording):
             return _is_running(pid)
         return time.time() - self._modified_s < _REMOTE_LIVE_S
 
-    def records(self, kinds: Collection[str] | None = None, start: int = 0) -> Iterator[Record]:
+    def records(self, wanted: Collection[str] | Selection | None = None, start: int = 0) -> Iterator[Record]:
         """As in the base class; ``start`` is an offset where a line begins, such as ``read_to`` of before."""
         splitter = LineSplitter(self._events.name, self._damage, start)
-        wanted = frozenset(kind.encode() for kind in kinds) if kinds is not None else None
         if start == 0:
             self._damage.restart()
+        if isinstance(wanted, Selection):
+            wanted.restart()
         for chunk in self._chunks(start):
             with gc_paused():
                 batch = list(self._decode(splitter.feed(chunk), wanted))
@@ -78,8 +83,9 @@ class FolderProcess(ProcessRecording):
     def file(self, number: int | None) -> str | None:
         if number is None:
             return None
-        if self._files is None or (number not in self._files and self.live):
-            self._files = self._read_names()
+        if number not in self._files and (not self._has_all_names or self.live):
+            self._has_all_names = True
+            deque(self.records(("name",)), maxlen=0)  # each is learned when it is read
         return self._files.get(number)
 
     def text(self, value: object) -> str | None:
@@ -103,16 +109,31 @@ class FolderProcess(ProcessRecording):
         except OSError as error:
             self._damage.add("unreadable", self._events.name, 0, str(error))
 
-    def _decode(
-        self, lines: Iterable[tuple[int, bytes]], wanted: frozenset[bytes] | None
-    ) -> Iterator[Record]:
-        name, damage, resolve = self._events.name, self._damage, self._payloads.json
+    def _decode(self, lines: Lines, wanted: Collection[str] | Selection | None) -> Iterator[Record]:
+        if isinstance(wanted, Selection):
+            yield from self._select(lines, wanted)
+            return
+        kinds = frozenset(kind.encode() for kind in wanted) if wanted is not None else None
         for offset, line in lines:
-            if wanted is not None and not is_of_kind(line, wanted):
+            if kinds is not None and not is_of_kind(line, kinds):
                 continue
-            record = decode_line(line, offset, name, damage, resolve)
-            if record is not None and (wanted is None or record.k.encode() in wanted):
+            record = self._record(line, offset)
+            if record is not None and (wanted is None or record.k in wanted):
                 yield record
+
+    def _select(self, lines: Lines, selection: Selection) -> Iterator[Record]:
+        for offset, line in lines:
+            if selection.passes(line):
+                continue
+            record = self._record(line, offset)
+            if record is not None and selection.takes(record):
+                yield record
+
+    def _record(self, line: bytes, offset: int) -> Record | None:
+        record = decode_line(line, offset, self._events.name, self._damage, self._payloads.json)
+        if record is not None and record.k == "name":
+            self._learn_name(record)
+        return record
 
     def _read_head(self) -> None:
         self.head = _from_name(self.id)
@@ -130,13 +151,10 @@ class FolderProcess(ProcessRecording):
                 hint="Update CompileScope on this machine: pip install -U compilescope",
             )
 
-    def _read_names(self) -> dict[int, str]:
-        files = {}
-        for record in self.records(kinds=("name",)):
-            number, path = record.x.get("f"), self.text(record.x.get("s"))
-            if type(number) is int and path is not None:
-                files[number] = path
-        return files
+    def _learn_name(self, record: Record) -> None:
+        number, path = record.x.get("f"), self.text(record.x.get("s"))
+        if type(number) is int and path is not None:
+            self._files[number] = path
 
 
 def _from_name(folder: str) -> dict[str, int]:

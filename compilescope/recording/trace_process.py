@@ -10,6 +10,7 @@ import msgspec
 from compilescope.recording.format import PAYLOAD_CAP_BYTES, Record, Ref
 from compilescope.recording.phases import PhaseFold
 from compilescope.recording.process import ProcessRecording
+from compilescope.recording.selection import Selection
 from compilescope.recording.source import ByteSource
 from compilescope.recording.trace_header import Clock
 from compilescope.recording.trace_payload import rebuild
@@ -49,9 +50,13 @@ class TraceProcess(ProcessRecording):
         """False if the log ends in the middle of a record, or of a phase: the process was killed."""
         return not self.cut and not self.fold.open()
 
-    def records(self, kinds: Collection[str] | None = None) -> Iterator[Record]:
+    def records(self, wanted: Collection[str] | Selection | None = None) -> Iterator[Record]:
+        if isinstance(wanted, Selection):
+            wanted.restart()
+            yield from filter(wanted.takes, self._records)
+            return
         for record in self._records:
-            if kinds is None or record.k in kinds:
+            if wanted is None or record.k in wanted:
                 yield record
 
     def file(self, number: int | None) -> str | None:

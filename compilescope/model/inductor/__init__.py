@@ -7,7 +7,7 @@ Feed a :class:`Collector` the records of a process; it keeps references. :func:`
 from __future__ import annotations
 
 from compilescope.model.inductor.agreement import Agreement, Disagreement, agreement
-from compilescope.model.inductor.build import KINDS, Collector
+from compilescope.model.inductor.build import ARTIFACTS, KINDS, Collector
 from compilescope.model.inductor.caches import explained_misses, nearest, why_miss
 from compilescope.model.inductor.read import compare, read_aot, read_graph
 from compilescope.model.inductor.sizes import Size
@@ -44,6 +44,7 @@ from compilescope.model.inductor.values import (
 )
 
 __all__ = [
+    "ARTIFACTS",
     "KINDS",
     "Agreement",
     "Alias",

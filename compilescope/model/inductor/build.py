@@ -16,6 +16,16 @@ _POST_GRAD = "inductor_post_grad_graph"
 _METADATA = "aot_forward_graph_fw_metadata"
 _FX_CACHE = "fx_graph_cache_"
 _CACHES = (_FX_CACHE, "aotautograd_cache_")
+_TRITON_INFO = "triton_kernel_info"
+# Of the many records called `artifact` only those of these names are shown to a collector.
+ARTIFACTS = frozenset(
+    {
+        *(cache + outcome for cache in _CACHES for outcome in ("hit", "miss", "bypass")),
+        _POST_GRAD,
+        _METADATA,
+        _TRITON_INFO,
+    }
+)
 KINDS = frozenset(
     {
         *AOT_EVENTS,
@@ -142,7 +152,7 @@ class Collector:
             self._at(key).post_grad = fact.text
         elif key is not None and name == _METADATA:
             self._metadata(key, fact.text)
-        elif key is not None and name == "triton_kernel_info":
+        elif key is not None and name == _TRITON_INFO:
             for latest in self._of.get(key, ())[-1:]:
                 latest.triton_info = fact.text
 

@@ -75,6 +75,9 @@ def write_big_recording(log: Path, root: Path, compiles: int) -> int:
         (record, process.text(record.p)) for record in process.records() if record.c or record.k == "phases"
     ]
     writer = Writer(root, {})
+    numbers = {f["filename"] for record, _ in source for f in record.m.get("stack", ()) if "filename" in f}
+    for number in sorted(numbers):
+        writer.record("name", {"f": number, "s": process.file(number)})
     written = copies = 0
     while written < compiles:
         for record, text in source:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import zstandard
 
+sys.path.insert(0, str(Path(__file__).parent))  # its helpers, under importlib mode
 LOGS = Path(__file__).parent / "logs"
 
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recordings import edited, edits, recorded
 
 from compilescope.errors import RecordingError
-from compilescope.recording import Ref, Writer, open_recording
+from compilescope.recording import Ref, open_recording
 from compilescope.recording.process import ProcessRecording
 
 _settings = settings(deadline=None, max_examples=60)
@@ -28,16 +25,6 @@ _values = st.recursive(
     ),
     max_leaves=20,
 )
-
-
-@contextmanager
-def recorded(*records: dict[str, Any]) -> Iterator[tuple[Path, list[bool]]]:
-    with TemporaryDirectory() as folder:
-        root = Path(folder) / "r"
-        writer = Writer(root, {})
-        results = [writer.record(**record) for record in records]
-        writer.close()
-        yield root, results
 
 
 def expected(value: Any) -> Any:
@@ -81,34 +68,9 @@ def test_any_value_comes_back(m: dict[str, Any], payload: str) -> None:
         assert process.damage == []
 
 
-def _edits() -> st.SearchStrategy[list[Any]]:
-    edit = st.tuples(
-        st.sampled_from(["flip", "delete", "insert", "zero", "cut"]),
-        st.floats(0, 1, exclude_max=True),
-        st.binary(min_size=1, max_size=20),
-    )
-    return st.lists(edit, min_size=1, max_size=3)
-
-
-def _edit(content: bytearray, edits: list[Any]) -> bytes:
-    for how, where, noise in edits:
-        at = int(where * len(content))
-        if how == "flip" and content:
-            content[at] ^= noise[0]
-        elif how == "delete":
-            del content[at : at + len(noise)]
-        elif how == "insert":
-            content[at:at] = noise
-        elif how == "zero":
-            content[at : at + len(noise)] = bytes(len(content[at : at + len(noise)]))
-        elif how == "cut":
-            del content[at:]
-    return bytes(content)
-
-
-@given(st.sampled_from(["events.jsonl", "payloads.pack"]), _edits())
+@given(st.sampled_from(["events.jsonl", "payloads.pack"]), edits())
 @_settings
-def test_damage_loses_only_what_it_touches(name: str, edits: list[Any]) -> None:
+def test_damage_loses_only_what_it_touches(name: str, changes: list[Any]) -> None:
     records = [
         {"kind": "a", "fields": {"m": {"i": i, "pad": "p" * 1000 * (i % 2)}}, "payload": f"{i} " * 500}
         for i in range(12)
@@ -116,7 +78,7 @@ def test_damage_loses_only_what_it_touches(name: str, edits: list[Any]) -> None:
     with recorded(*records) as (root, _):
         path = next(root.glob(f"*/{name}"))
         before = path.read_bytes()
-        after = _edit(bytearray(before), edits)
+        after = edited(bytearray(before), changes)
         path.write_bytes(after)
         try:
             [process] = open_recording(root).processes

@@ -75,7 +75,7 @@ def test_texts_come_back_wherever_they_lie(process: ProcessRecording) -> None:
 
 
 def test_only_the_kinds_asked_for(process: ProcessRecording) -> None:
-    assert [record.k for record in process.records(kinds=("runs", "end"))] == ["runs", "end"]
+    assert [record.k for record in process.records(("runs", "end"))] == ["runs", "end"]
 
 
 def test_equal_payloads_lie_in_the_pack_once(tmp_path: Path) -> None:

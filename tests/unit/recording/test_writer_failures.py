@@ -166,7 +166,7 @@ def test_a_value_without_text_is_counted_as_lost(tmp_path: Path) -> None:
     assert not writer.record("a", {"m": {"v": Broken()}})
     assert writer.record("b")
     [process] = open_recording(tmp_path / "r").processes
-    [lost] = process.records(kinds=("lost",))
+    [lost] = process.records(("lost",))
     assert (lost.x["why"], lost.x["n"]) == ("not encodable: a: RuntimeError", 1)
 
 
