@@ -53,7 +53,7 @@ class BucketedBackend:
     make and ``budget`` limits their number. ``build`` says when rungs are compiled: as soon as Dynamo has
     captured a graph, or only by ``warm_up``, until which calls run eagerly and are counted so.
     ``cuda_graphs`` records static rungs as CUDA graphs; their outputs are valid until the next call of the
-    model unless ``clone_outputs``.
+    model unless ``clone_outputs``. "shared" records the dynamic artifact at each of their sizes: one compile.
 
     Raises UsageError (LadderError for ladders) at once, and nothing of its own on a call.
     """
@@ -69,7 +69,7 @@ class BucketedBackend:
         only: Sequence[Mapping[str, int]] | None = None,
         budget: int | None = None,
         build: Build = "capture",
-        cuda_graphs: bool = False,
+        cuda_graphs: bool | Literal["shared"] = False,
         clone_outputs: bool = False,
     ) -> None:
         self.name = self.__name__ = f"bucketed-{next(_numbers)}"
@@ -82,7 +82,7 @@ class BucketedBackend:
         self._bypassed: dict[int, list[int]] = {}
         self._retired: list[DispatchCount] = []
         self._events: list[Event] = []
-        self.graphs = self._own_graphs(clone_outputs) if cuda_graphs else None
+        self.graphs = self._own_graphs(clone_outputs, cuda_graphs == "shared") if cuda_graphs else None
         self._bound: WeakKeyDictionary[Any, dict[str, BoundName]] = WeakKeyDictionary()
         self._next_entry = itertools.count()
         observer.announce(self)
@@ -193,10 +193,10 @@ class BucketedBackend:
         earlier = self._bound.get(shape_env, {})
         return {name: bound for name, bound in earlier.items() if here.issuperset(bound.symbols)}
 
-    def _own_graphs(self, clone_outputs: bool) -> CudaGraphs:
+    def _own_graphs(self, clone_outputs: bool, share_code: bool) -> CudaGraphs:
         if self._compiler.records_graphs:
             raise UsageError("cuda_graphs=True, and the mode or options make Inductor record graphs too")
-        return CudaGraphs(self.name, self._report, clone_outputs=clone_outputs)
+        return CudaGraphs(self.name, self._report, clone_outputs=clone_outputs, share_code=share_code)
 
     def _bypass(self, number: int, graph_module: fx.GraphModule, example_inputs: Sequence[Any]) -> Any:
         calls = self._bypassed[number] = [0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -55,6 +56,7 @@ class CompiledRung:
     """``predicate`` is what the code assumes of the symbols that were not fixed, as Python over ``a``.
 
     ``metadata`` is AOTAutograd's analysis of mutation and aliasing; None from a compiler without it.
+    ``same_code_as`` names the rung whose artifact this one is.
     """
 
     artifact: Artifact
@@ -63,6 +65,7 @@ class CompiledRung:
     notes: CompileNotes
     wall_s: float
     metadata: Any = None
+    same_code_as: str | None = None
 
     def valid_span(self, symbol: Any) -> tuple[int, int | None]:
         """Lowest and highest size of the graph's free ``symbol`` that the code is valid for."""
@@ -94,6 +97,23 @@ def compile_rung(
         raise UnreachableGuardError("the compiled code assumes how its inputs alias each other")
     wall_s = time.perf_counter() - started
     return CompiledRung(artifact, terms, world, notes, wall_s, context.fw_metadata)
+
+
+def at_sizes(
+    captured: CapturedGraph,
+    compiled: CompiledRung,
+    label: str,
+    terms: Sequence[str],
+    sizes: Mapping[Any, int],
+) -> CompiledRung | None:
+    """A dynamic rung as a static one; None when ``terms``, its conditions, exclude ``sizes``."""
+    started = time.perf_counter()
+    world = PrivateWorld(captured.inputs, captured.traits, captured.shape_env, sizes)
+    scope = {"a": world.arguments, "math": math, "torch": torch}
+    if world.free or not all(eval(term, scope) for term in terms):
+        return None
+    wall_s = time.perf_counter() - started
+    return CompiledRung(compiled.artifact, (), world, CompileNotes(), wall_s, compiled.metadata, label)
 
 
 def _private_context(captured: CapturedGraph, context: TracingContext, tuning: str) -> ExitStack:

@@ -13,7 +13,7 @@ import torch
 from torch import fx
 
 from compilescope.bucketing._torch import compile_lock
-from compilescope.bucketing.compile import CapturedGraph, CompiledRung, compile_rung
+from compilescope.bucketing.compile import CapturedGraph, CompiledRung, at_sizes, compile_rung
 from compilescope.bucketing.concretize import literal_copy
 from compilescope.bucketing.dispatch import Dispatch, Served
 from compilescope.bucketing.graphs import CudaGraphs
@@ -68,6 +68,7 @@ class Entry:
         self._graphs = graphs
         self._report = report
         self._shared: dict[tuple[str, ...], tuple[str, Any]] = {}
+        self._dynamic: tuple[CompiledRung, tuple[str, ...]] | None = None
         self._splits = 0
         self._tagged_calls = 0
         self.dispatch = Dispatch(
@@ -77,6 +78,8 @@ class Entry:
         )
         for step in plan(ladder, names, symbols_of(captured.inputs), captured.shape_env):
             self._schedule(step)
+        if graphs is not None and graphs.share_code:
+            self.pending.rotate(1)  # the dynamic one, planned last, is what the others share
 
     def build(self, before_job: Callable[[Entry, Job], None] | None = None) -> None:
         """Compile what is pending, one rung after the other; one that fails is reported and left out."""
@@ -135,7 +138,9 @@ class Entry:
         started = time.perf_counter()
         parts: list[Job | Refusal] = []
         try:
-            compiled = compile_rung(self._captured, self._compiler, job.sizes, job.hints, job.spans)
+            compiled = self._of_dynamic(job) or compile_rung(
+                self._captured, self._compiler, job.sizes, job.hints, job.spans
+            )
         except UnreachableGuardError as unreachable:
             self._refuse(Refusal(job.label, job.kind, f"its guards cannot be checked: {unreachable}"))
         except Exception as error:
@@ -159,6 +164,8 @@ class Entry:
         if self._graphs is not None:
             artifact = self._graphs.wrap(self.number, job.label, self._captured, compiled, artifact)
         conditions = tuple(dict.fromkeys((*self._span_terms(spans), *compiled.predicate)))
+        if job.kind == "dynamic":
+            self._dynamic = compiled, conditions
         served = Served(job.label, _OUTCOMES[job.kind], artifact, conditions)
         if job.kind == "pin":
             self.dispatch.add_pin([job.sizes.get(symbol) for symbol in self._symbols], served)
@@ -166,6 +173,17 @@ class Entry:
             self.dispatch.add_step(served)
         self._report(self._compiled_event(job, compiled, spans, same_code_as))
         return parts
+
+    def _of_dynamic(self, job: Job) -> CompiledRung | None:
+        """A static rung that is the dynamic artifact, recorded at its sizes; None where it needs its own."""
+        assert self._captured is not None
+        if self._graphs is None or not self._graphs.share_code or self._dynamic is None or job.kind != "pin":
+            return None
+        compiled, conditions = self._dynamic
+        shared = at_sizes(self._captured, compiled, "dynamic", conditions, job.sizes)
+        if shared is None or self._graphs.skip_reason(self._captured, shared) is not None:
+            return None
+        return shared
 
     def _valid_spans(
         self, job: Job, compiled: CompiledRung
@@ -186,7 +204,7 @@ class Entry:
         """Ranges often yield the very same code: they share one artifact."""
         code = tuple(compiled.notes.code)
         if job.kind == "pin" or not all(code):
-            return compiled.artifact, None
+            return compiled.artifact, compiled.same_code_as
         label, artifact = (
             self._shared.setdefault(code, (job.label, compiled.artifact)) if code else ("", None)
         )

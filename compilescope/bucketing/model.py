@@ -7,7 +7,7 @@ import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -166,7 +166,7 @@ def bucketed(
     only: Sequence[Mapping[str, int]] | None = None,
     budget: int | None = None,
     build: Build = "capture",
-    cuda_graphs: bool = False,
+    cuda_graphs: bool | Literal["shared"] = False,
     clone_outputs: bool = False,
     dynamic: bool | None = None,
     fullgraph: bool = False,

@@ -21,7 +21,10 @@ from compilescope.observer import Event, GraphRecorded, GraphSkipped
 
 
 class CudaGraphs:
-    """Wraps the artifacts of static rungs. Outputs are valid until the next call unless ``clone_outputs``."""
+    """Wraps the artifacts of static rungs. Outputs are valid until the next call unless ``clone_outputs``.
+
+    With ``share_code`` a static rung is the dynamic artifact recorded at its sizes, where it is valid there.
+    """
 
     def __init__(
         self,
@@ -29,8 +32,10 @@ class CudaGraphs:
         report: Callable[[Event], None],
         *,
         clone_outputs: bool = False,
+        share_code: bool = False,
         recorder: Recorder | None = None,
     ) -> None:
+        self.share_code = share_code
         self._backend = backend
         self._report = report
         self._recorder: Recorder = CudaRecorder() if recorder is None else recorder
@@ -39,11 +44,15 @@ class CudaGraphs:
         self._graphed: list[tuple[int, GlobalState, GraphedArtifact]] = []
         self._skipped: list[GraphLine] = []
 
+    def skip_reason(self, captured: CapturedGraph, compiled: CompiledRung) -> str | None:
+        """Why this rung gets no graph; None when its first call will try."""
+        return skip_reason(captured, compiled, self._recorder.device_type)
+
     def wrap(
         self, entry: int, label: str, captured: CapturedGraph, compiled: CompiledRung, artifact: Artifact
     ) -> Artifact:
         """``artifact`` behind a graph that its first call records; itself, reported, where none is safe."""
-        reason = skip_reason(captured, compiled, self._recorder.device_type)
+        reason = self.skip_reason(captured, compiled)
         if reason is not None:
             self._skipped.append(GraphLine(entry, label, reason))
             self._report(GraphSkipped(self._backend, entry, label, reason))

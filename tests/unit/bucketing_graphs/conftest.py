@@ -76,9 +76,13 @@ def fresh_dynamo() -> Iterator[None]:
     logger.propagate = before
 
 
-def give_recorder(backend: BucketedBackend, clone_outputs: bool = False) -> RerunRecorder:
+def give_recorder(
+    backend: BucketedBackend, clone_outputs: bool = False, share_code: bool = False
+) -> RerunRecorder:
     recorder = RerunRecorder()
-    backend.graphs = CudaGraphs(backend.name, backend._report, clone_outputs=clone_outputs, recorder=recorder)
+    backend.graphs = CudaGraphs(
+        backend.name, backend._report, clone_outputs=clone_outputs, share_code=share_code, recorder=recorder
+    )
     return recorder
 
 
@@ -86,9 +90,16 @@ def give_recorder(backend: BucketedBackend, clone_outputs: bool = False) -> Reru
 def graphed() -> Callable[..., tuple[Any, RerunRecorder]]:
     """graphed(model, ladder, dims): the model with graphs that are recorded on the CPU."""
 
-    def make(model: Any, ladder: Any, dims: Any, clone_outputs: bool = False, **options: Any) -> Any:
+    def make(
+        model: Any,
+        ladder: Any,
+        dims: Any,
+        clone_outputs: bool = False,
+        share_code: bool = False,
+        **options: Any,
+    ) -> Any:
         options.setdefault("inner", "aot_eager")
         served = bucketed(model, ladder, dims, cuda_graphs=True, **options)
-        return served, give_recorder(served.backend, clone_outputs)
+        return served, give_recorder(served.backend, clone_outputs, share_code)
 
     return make
