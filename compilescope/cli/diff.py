@@ -30,8 +30,8 @@ _SUFFIXES = {".json": "json", ".md": "markdown", ".html": "html", ".htm": "html"
 @click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write here, not out.")
 @click.option("-f", "--force", is_flag=True, help="Replace an existing file.")
 @click.option("--exit-code", "strict", is_flag=True, help="Exit status 1 when the two differ.")
-@click.option("--time-factor", type=click.FloatRange(1), default=1.5, show_default=True)
-@click.option("--time-floor", metavar="SECONDS", type=click.FloatRange(0), default=5.0, show_default=True)
+@click.option("--time-factor", type=click.FloatRange(1), default=2.0, show_default=True)
+@click.option("--time-floor", metavar="SECONDS", type=click.FloatRange(0), default=10.0, show_default=True)
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
 @click.option("--width", type=click.IntRange(40, 500), help="Columns of the text.  [default: at most 80]")
 def command(

@@ -32,7 +32,7 @@ def compare(base: Recorded, head: Recorded, limits: TimeLimits | None = None) ->
     elsewhere = environment(base.report, head.report)
     comparable = not elsewhere and equally_cached(base.report, head.report)
 
-    findings = findings_diff(base.findings, head.findings, files, limits, comparable=comparable)
+    findings = findings_diff(base.findings, head.findings, files)
     counts = count_rows(base.report, head.report)
     times = time_rows(base.report, head.report, limits, comparable=comparable)
     functions = function_changes((mine, at[0]), (theirs, at[1]))
@@ -69,7 +69,7 @@ def compare(base: Recorded, head: Recorded, limits: TimeLimits | None = None) ->
         choices=choices,
         sizes=sizes,
         cache_keys=keys,
-        not_compared=[*_missing("BASE", base.report), *_missing("HEAD", head.report), *_unread(unread)],
+        not_compared=[*_missing(base.report, head.report), *_unread(unread)],
     )
 
 
@@ -79,12 +79,18 @@ def _files(run: Recorded) -> set[str]:
     return located | {f.file for f in run.findings if f.file is not None} | set(run.sources)
 
 
-def _missing(name: str, report: Report) -> Iterator[Missing]:
+def _missing(base: Report, head: Report) -> Iterator[Missing]:
     """What a run does not know cannot be compared: said once for each fact and reason."""
-    places = (report.missing, *(p.missing for p in report.processes), *(g.missing for g in report.graphs))
-    facts = dict.fromkeys((m.fact, m.reason) for missing in places for m in missing)
-    for fact, reason in facts:
+    old, new = _absent(base), _absent(head)
+    for fact, reason in dict.fromkeys((*old, *new)):
+        both = (fact, reason) in old and (fact, reason) in new
+        name = "both" if both else "BASE" if (fact, reason) in old else "HEAD"
         yield Missing(f"{name}: {fact}", reason)
+
+
+def _absent(report: Report) -> dict[tuple[str, str], None]:
+    places = (report.missing, *(p.missing for p in report.processes), *(g.missing for g in report.graphs))
+    return dict.fromkeys((m.fact, m.reason) for missing in places for m in missing)
 
 
 def _unread(unread: int) -> Iterator[Missing]:

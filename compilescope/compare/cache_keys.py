@@ -46,7 +46,7 @@ def cache_key_rows(
     for pair in graphs.pairs:
         place = place_of(pair.head.key, *at)
         old, new = readers[0].read(_of(ids[0], pair.base)), readers[1].read(_of(ids[1], pair.head))
-        rows += _rows(place, pair.head.forward.compile_id, old, new)
+        rows += _rows(place, pair.head, old, new)
     for unit in graphs.left[0]:
         found = readers[0].read(_of(ids[0], unit))
         rows += _alone(place_of(unit.key, *at), unit, found, of_head=False)
@@ -71,17 +71,34 @@ def _of(ids: _ById, unit: Unit) -> list[CompileLookup]:
 
 
 def _rows(
-    place: Place, compile_id: str, old: Sequence[CacheOutcome], new: Sequence[CacheOutcome]
+    place: Place, unit: Unit, old: Sequence[CacheOutcome], new: Sequence[CacheOutcome]
 ) -> Iterator[KeyRow]:
     """Look-ups of one cache in order: the forward graph's come before the backward's in both runs."""
     for cache in sorted({o.cache for o in (*old, *new)}):
         mine = [o for o in old if o.cache == cache]
         theirs = [o for o in new if o.cache == cache]
-        for n in range(max(len(mine), len(theirs))):
+        number = max(len(mine), len(theirs))
+        for n in range(number):
             was = mine[n] if n < len(mine) else None
             now = theirs[n] if n < len(theirs) else None
             status, reason, changes = _compared(was, now)
-            yield KeyRow(place, cache, compile_id, _outcome(was), _outcome(now), status, reason, changes)
+            yield KeyRow(
+                place,
+                cache,
+                unit.forward.compile_id,
+                _direction(cache, n, number, unit),
+                _outcome(was),
+                _outcome(now),
+                status,
+                reason,
+                changes,
+            )
+
+
+def _direction(cache: str, n: int, number: int, unit: Unit) -> str | None:
+    if cache != "fx_graph" or number != 1 + len(unit.backward):
+        return None
+    return "backward" if n else unit.forward.direction
 
 
 def _outcome(found: CacheOutcome | None) -> str | None:
@@ -114,6 +131,7 @@ def _alone(place: Place, unit: Unit, found: Sequence[CacheOutcome], *, of_head: 
             place,
             outcome.cache,
             unit.forward.compile_id,
+            None,
             None if of_head else outcome.outcome,
             outcome.outcome if of_head else None,
             "unknown",

@@ -85,12 +85,11 @@ class FindingRow:
 
 @dataclass(frozen=True, slots=True)
 class FindingChange:
-    """The same finding in both runs, with other counts or clearly other times. ``worse``: None is neither."""
+    """The same finding in both runs, with other counts. ``worse``: None is neither."""
 
     base: FindingRow
     head: FindingRow
     counts: list[CountRow]
-    times: list[TimeRow]
     worse: bool | None
 
 
@@ -205,6 +204,7 @@ class KeyRow:
     place: Place
     cache: str
     compile_id: str | None
+    direction: str | None  # None where the order of look-ups does not tell
     base_outcome: str | None
     head_outcome: str | None
     status: str

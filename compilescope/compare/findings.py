@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from compilescope.advice import Finding
-from compilescope.compare.counts import TimeLimits
-from compilescope.compare.diff import CountRow, FindingChange, FindingRow, FindingsDiff, TimeRow
+from compilescope.compare.diff import CountRow, FindingChange, FindingRow, FindingsDiff
 
 # More of these alone says that the program ran longer, as in the gate.
 _PER_STEP = frozenset(("breaks_executed", "eager_calls", "padded_rows"))
@@ -19,15 +18,12 @@ def findings_diff(
     base: Sequence[Finding],
     head: Sequence[Finding],
     files: tuple[Mapping[str, str], Mapping[str, str]],
-    limits: TimeLimits,
-    *,
-    comparable: bool,
 ) -> FindingsDiff:
     """In the order of the runs' own ranking."""
     old = {_key(f, files[0]): f for f in base}
     new = {_key(f, files[1]): f for f in head}
     pairs = [(old[key], f) for key, f in new.items() if key in old]
-    changes = [_change(was, now, limits, comparable) for was, now in pairs]
+    changes = [_change(was, now) for was, now in pairs]
     changed = [change for change in changes if change is not None]
     return FindingsDiff(
         new=[_row(f) for key, f in new.items() if key not in old],
@@ -58,27 +54,19 @@ def _row(finding: Finding) -> FindingRow:
     )
 
 
-def _change(was: Finding, now: Finding, limits: TimeLimits, comparable: bool) -> FindingChange | None:
-    """Severity alone is no change: it rises with seconds, and those differ from run to run."""
+def _change(was: Finding, now: Finding) -> FindingChange | None:
+    """Severity and seconds alone are no change: what one cause cost differs from run to run."""
     counts = [
         CountRow(name, _counted(was, name), _counted(now, name), name not in _NEUTRAL, name in _PER_STEP)
         for name in dict.fromkeys((*was.cost, *now.cost))
         if "counted" in _bases(was, now, name)
     ]
     changed = [row for row in counts if row.differs and None not in (row.base, row.head)]
-    times = [
-        TimeRow(name, _seconds(was, name), _seconds(now, name), True)
-        for name in dict.fromkeys((*was.cost, *now.cost))
-        if name.endswith("_s") and comparable and limits.differs(_seconds(was, name), _seconds(now, name))
-    ]
-    if not changed and not times:
-        return None
-    return FindingChange(_row(was), _row(now), changed, times, _worse(changed, times))
+    return FindingChange(_row(was), _row(now), changed, _worse(changed)) if changed else None
 
 
-def _worse(counts: Sequence[CountRow], times: Sequence[TimeRow]) -> bool | None:
+def _worse(counts: Sequence[CountRow]) -> bool | None:
     signs = {row.more > 0 for row in counts if row.bad and not row.per_step}
-    signs |= {(t.head_s or 0.0) > (t.base_s or 0.0) for t in times}
     return signs.pop() if len(signs) == 1 else None
 
 
@@ -91,8 +79,3 @@ def _counted(finding: Finding, name: str) -> int | None:
 
 def _bases(was: Finding, now: Finding, name: str) -> set[str]:
     return {f.cost[name].basis for f in (was, now) if name in f.cost}
-
-
-def _seconds(finding: Finding, name: str) -> float | None:
-    amount = finding.cost.get(name)
-    return amount.value if amount is not None else None

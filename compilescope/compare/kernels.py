@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import zip_longest
 
 from compilescope.analysis.report import Autotuning, Choice, Graph, KernelRow
@@ -44,7 +44,8 @@ def _same_direction(pair: Pair) -> Iterator[tuple[Graph, Graph]]:
 def _kernels(was: Graph, now: Graph, place: Place) -> Iterator[KernelChange]:
     if not was.kernel_count or not now.kernel_count:
         return
-    old, new = _launches(was), _launches(now)
+    unnamed = {_what(row) for graph in (was, now) for row in graph.kernel_rows if not row.ops}
+    old, new = _launches(was, unnamed), _launches(now, unnamed)
     direction = now.direction or was.direction
     for kind in sorted(old.keys() & new.keys()):
         if old[kind] != new[kind]:
@@ -60,10 +61,14 @@ def _kernels(was: Graph, now: Graph, place: Place) -> Iterator[KernelChange]:
             )  # fmt: skip
 
 
-def _launches(graph: Graph) -> Counter[_Kind]:
+def _launches(graph: Graph, unnamed: Collection[str]) -> Counter[_Kind]:
+    """A graph that came from a cache may not know what is in its loops: kinds that lack it in one of the runs
+    are compared without.
+    """
     found: Counter[_Kind] = Counter()
     for row in graph.kernel_rows:
-        found[tuple(sorted(row.ops)), _what(row)] += row.launches
+        what = _what(row)
+        found[() if what in unnamed else tuple(sorted(row.ops)), what] += row.launches
     return found
 
 

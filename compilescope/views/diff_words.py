@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compilescope.units import count, seconds
+from compilescope.units import count
 
 if TYPE_CHECKING:
     from compilescope.compare.diff import (
@@ -138,14 +138,20 @@ def _range(seen: SizeRange | None) -> str:
 
 
 def finding_change_words(row: FindingChange) -> str:
-    """'recompiles 1 → 7, compiling 0.2 s → 9 s'"""
-    parts = [f"{count_name(c.name)} {number(c.base)} → {number(c.head)}" for c in row.counts]
-    parts += [f"{time_name(t.name)} {seconds(t.base_s)} → {seconds(t.head_s)}" for t in row.times]
-    return ", ".join(parts)
+    """'recompiles 1 → 7'"""
+    return ", ".join(f"{count_name(c.name)} {number(c.base)} → {number(c.head)}" for c in row.counts)
 
 
 def key_head(row: KeyRow) -> str:
-    """'fx_graph [0/0] Encoder.forward train.py:12: miss → hit'"""
+    """'fx_graph [0/0] backward, Encoder.forward train.py:12: miss → hit'"""
     compile_id = f" [{row.compile_id}]" if row.compile_id else ""
+    direction = f" {row.direction}," if row.direction else ""
     outcomes = f"{row.base_outcome or 'not asked'} → {row.head_outcome or 'not asked'}"
-    return f"{row.cache}{compile_id} {place_words(row.place)}: {outcomes}"
+    return f"{row.cache}{compile_id}{direction} {place_words(row.place)}: {outcomes}"
+
+
+def key_changes(row: KeyRow) -> str:
+    """'gm, example_inputs[2], fx_kwargs[static_input_idxs]', or why they are not known."""
+    paths = [change.path for change in row.changes]
+    more = f" and {len(paths) - _FEW} more" if len(paths) > _FEW else ""
+    return ", ".join(paths[:_FEW]) + more or row.reason or ""

@@ -105,8 +105,10 @@ def _rest(diff: Diff, page: Page) -> Iterator[Line]:
     if changed:
         yield from _title(f"CACHE KEYS THAT CHANGED ({len(changed)})")
         for key in changed[:_MOST]:
-            yield from _key(key, page)
+            yield Line(page.middle(page.clean(f"  {words.key_head(key)}"), page.width))
+            yield from map(Line, page.hanging("", words.key_changes(key), 4, 2))
         yield from _more(len(changed), page)
+        yield Line("  old and new values: compilescope why-miss BASE HEAD", "faint")
     if diff.not_compared:
         facts = "; ".join(f"{m.fact} ({m.reason})" for m in diff.not_compared)
         yield from _title("NOT KNOWN IN ONE OF THEM")
