@@ -45,10 +45,11 @@ class Compiles:
         """Of the latest compile begun."""
         return self._epoch
 
-    def start(self, record: Record) -> None:
+    def begin(self, record: Record) -> CompileId | None:
+        """The id of a compile that starts here, from which :meth:`id_of` tells later records' ids."""
         compile_id = self.id_of(record)
         if compile_id is None:
-            return
+            return None
         self._epoch = max(self._epoch, compile_id.epoch)
         attempt = record.c[2] if record.c and len(record.c) > 2 else 0
         known = self._drafts.get(compile_id)
@@ -57,8 +58,14 @@ class Compiles:
             self._epoch += 1
             compile_id = CompileId(self._epoch, compile_id.frame, compile_id.recompile, compile_id.autograd)
         self._autograd[(compile_id.epoch, compile_id.frame)] = compile_id.autograd
+        self._draft(compile_id).started = True
+        return compile_id
+
+    def start(self, record: Record) -> None:
+        compile_id = self.begin(record)
+        if compile_id is None:
+            return
         draft = self._draft(compile_id)
-        draft.started = True
         draft.stack = f.stack(record.m.get("stack"), self._file)
         draft.call = draft.call or f.call(record.x.get("call"), self._file) or draft.stack[-2::-1]
         draft.thread = self._thread_of(record)

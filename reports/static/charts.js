@@ -34,6 +34,7 @@
   const PRINTED_WIDTH_PX = 680; /* A4 and Letter between the margins */
 
   function draw() {
+    if (!window.Plotly) return;
     const printing = document.documentElement.classList.contains("printing");
     for (const place of document.querySelectorAll("figure[data-chart]")) {
       const figure = themed(JSON.parse(document.getElementById(place.dataset.chart).textContent));
@@ -44,6 +45,18 @@
     }
   }
 
+  /* The page is read without its picture: the library is unpacked when nothing else is to be done. */
+  async function load() {
+    const script = document.createElement("script");
+    script.textContent = await unpack("bundle");
+    document.head.append(script);
+    draw();
+  }
+
+  for (const place of document.querySelectorAll("figure[data-chart]")) {
+    place.style.height = JSON.parse(document.getElementById(place.dataset.chart).textContent).layout.height + "px";
+  }
   document.addEventListener("compilescope-theme", draw);
-  draw();
+  if (window.requestIdleCallback) requestIdleCallback(load, { timeout: 1000 });
+  else setTimeout(load, 50);
 })();

@@ -62,6 +62,8 @@
     for (const details of target.querySelectorAll("details")) details.open = true;
     if (target.matches("[data-item]")) select(target);
     target.scrollIntoView();
+    /* Sections on the way may take another height once they are laid out. */
+    requestAnimationFrame(() => requestAnimationFrame(() => target.scrollIntoView()));
   }
 
   /* ---- rows: j and k walk over what is visible ---- */

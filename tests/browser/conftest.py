@@ -38,6 +38,10 @@ class Tab:
             self.page.wait_for_timeout(50)
         raise AssertionError(f"never true: {expression}")
 
+    def until_drawn(self) -> None:
+        """The chart's library is unpacked when the page has nothing else to do."""
+        self.until("!!document.querySelector('#chart-frames svg.main-svg')")
+
     def visible_rows(self) -> int:
         return self.page.locator("[data-item]:visible").count()
 
@@ -55,12 +59,15 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_report(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Tab]]:
-    """``open_report(report, fragment="", **options of the browser context)``, network off."""
+    """``open_report(report or page, fragment="", **options of the browser context)``, network off."""
     contexts = []
 
-    def open_(report: Any, fragment: str = "", *, sources: Any = None, **options: Any) -> Tab:
+    def open_(
+        report: Any, fragment: str = "", *, sources: Any = None, documents: Any = (), **options: Any
+    ) -> Tab:
+        page = report if isinstance(report, str) else render(report, sources=sources, documents=documents)
         file = tmp_path / "report.html"
-        file.write_text(render(report, sources=sources), encoding="utf-8")
+        file.write_text(page, encoding="utf-8")
         context = browser.new_context(offline=True, **options)
         contexts.append(context)
         tab = Tab(context.new_page())

@@ -45,6 +45,7 @@ def test_axe_finds_nothing_on_a_phone_and_in_the_help_panel(open_report) -> None
 def test_the_chart_is_drawn(open_report) -> None:
     tab = open_report(builders.rich())
     frames = len(builders.rich().frames)
+    tab.until_drawn()
     assert tab.page.locator("#chart-frames svg.main-svg").count() >= 1
     assert tab.page.locator("#chart-frames .ytick").count() == frames
     assert tab.page.locator("#chart-frames .bars path").count() >= frames
@@ -54,6 +55,7 @@ def test_the_chart_is_drawn(open_report) -> None:
 def test_the_chart_keeps_its_height_when_the_window_changes(open_report) -> None:
     tab = open_report(builders.rich(), viewport={"width": 1280, "height": 800})
     height = "document.querySelector('#chart-frames').getBoundingClientRect().height"
+    tab.until_drawn()
     before = tab.page.evaluate(height)
     assert before > 150
     tab.page.set_viewport_size({"width": 360, "height": 800})
@@ -63,6 +65,7 @@ def test_the_chart_keeps_its_height_when_the_window_changes(open_report) -> None
 
 def test_the_chart_follows_the_theme(open_report) -> None:
     tab = open_report(builders.rich(), color_scheme="light")
+    tab.until_drawn()
     ink = "getComputedStyle(document.querySelector('#chart-frames .ytick text')).fill"
     light = tab.page.evaluate(ink)
     tab.page.keyboard.press("t")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -11,36 +11,52 @@ from markupsafe import Markup
 
 from compilescope import units
 from compilescope.views.html import _assets, _charts, _format, _groups
-from compilescope.views.html._sections import graph_ids, ref_ids, sections
+from compilescope.views.html._code import Document
+from compilescope.views.html._sections import detailed, graph_ids, ref_ids, sections
+from compilescope.views.html._texts import MAX_STRAYS, arrange
 
 if TYPE_CHECKING:
     from compilescope.analysis.report import Report
 
 MAX_ROWS = 2000
 MAX_BYTES = 5_000_000
-_SCRIPTS = ("static/page.js", "vendor/plotly-basic.min.js", "static/charts.js")
-_NESTED_ROWS = 4000
+CODE_BYTES = 2_000_000
+_BUNDLE = "vendor/plotly-basic.min.js"
+_SCRIPTS = ("static/unpack.js", "static/code.js", "static/page.js")
+_CHART_SCRIPTS = ("static/charts.js",)
+_NESTED_ROWS = 2000
+MAX_DETAILED = 200
 
 
-def render(report: Report, *, sources: Mapping[str, str] | None = None) -> str:
+def render(
+    report: Report,
+    *,
+    sources: Mapping[str, str] | None = None,
+    documents: Iterable[Document] = (),
+) -> str:
     """The report as one HTML document: equal reports give equal bytes.
 
     ``sources`` maps file names as the report writes them to their text; lines around each finding are shown
-    from it. At most 2,000 rows are shown, fewer if the page would pass 5 MB; the page says what it left out.
+    from it. ``documents`` are graphs, guards and generated code: they and the sources go into the page
+    compressed, up to 2 MB, to be unpacked when asked for. At most 2,000 rows are shown, fewer if the page
+    would pass 5 MB; the page says what it left out.
     """
-    page = ""
+    page, every = "", list(documents)
     for max_rows in (MAX_ROWS, 500, 100, 20):
-        page = _page(report, sources or {}, max_rows)
+        page = _page(report, sources or {}, every, max_rows)
         if len(page.encode("utf-8")) <= MAX_BYTES:
             break
     return page
 
 
-def _page(report: Report, sources: Mapping[str, str], max_rows: int) -> str:
+def _page(report: Report, sources: Mapping[str, str], documents: Sequence[Document], max_rows: int) -> str:
     rows = sections(report, max_rows)
+    texts = arrange(rows["graphs"].shown, documents, sources)
+    packed = texts.pack(CODE_BYTES)
     chart = _charts.frames_figure(report.frames)
     first = _assets.script("static/theme.js")
-    last = [_assets.script(name) for name in (_SCRIPTS if chart else _SCRIPTS[:1])]
+    last = [_assets.script(name) for name in (*_SCRIPTS, *(_CHART_SCRIPTS if chart else ()))]
+    allowed = [first, *last, *([_assets.script(_BUNDLE)] if chart else ())]
     context = {
         "report": report,
         "recording": report.recording,
@@ -50,14 +66,21 @@ def _page(report: Report, sources: Mapping[str, str], max_rows: int) -> str:
         "ref_ids": ref_ids(rows),
         "ladders": _groups.ladders(rows["buckets"].shown),
         "phase_table": _groups.phase_table(report.phases, rows["phases"].shown),
+        "detailed": detailed(rows["graphs"].shown, MAX_DETAILED),
+        "max_detailed": MAX_DETAILED,
+        "texts": texts,
+        "packed": packed,
+        "files": texts.file_rows(),
+        "max_strays": MAX_STRAYS,
         "chart": chart,
+        "bundle": _assets.deflated(_BUNDLE) if chart else None,
         "max_chart_rows": _charts.MAX_ROWS,
-        "max_nested": min(max(_NESTED_ROWS // max(len(rows["graphs"].shown), 1), 8), 100),
+        "max_nested": min(max(_NESTED_ROWS // max(min(len(rows["graphs"].shown), MAX_DETAILED), 1), 8), 100),
         "sources": sources,
         "style": _assets.style(),
         "first_script": first.text,
         "last_scripts": [script.text for script in last],
-        "policy": _policy([first.csp_source, *(script.csp_source for script in last)]),
+        "policy": _policy([script.csp_source for script in allowed]),
     }
     return _environment().get_template("report.html.j2").render(context)
 

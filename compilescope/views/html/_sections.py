@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from compilescope.views.finding_words import all_findings
 from compilescope.views.html._groups import as_tree
-from compilescope.views.html._shelf import Rows, Shelf, allot
+from compilescope.views.html._shelf import Row, Rows, Shelf, allot
 
 if TYPE_CHECKING:
     from compilescope.analysis.report import Graph, Missing, Report
@@ -35,6 +35,12 @@ def graph_ids(graphs: Rows[Graph]) -> dict[tuple[str, str], str]:
         if not graph.backward or (graph.process, graph.compile_id) not in found:
             found[graph.process, graph.compile_id] = row.id
     return found
+
+
+def detailed(graphs: Sequence[Row[Graph]], most: int) -> set[str]:
+    """Ids of the rows with most to tell: those whose kernels are known, then those that took longest."""
+    ranked = sorted(graphs, key=lambda row: (not row.item.kernel_rows, -(row.item.compile_s or 0.0)))
+    return {row.id for row in ranked[:most]}
 
 
 def _wanted(section: str, items: list[Any]) -> int:

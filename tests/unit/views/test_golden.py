@@ -11,7 +11,10 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from compilescope.views import html, text
 
 PAGES = [builders.history_grows, builders.rich, builders.empty, builders.unknown, builders.hostile]
-ASSETS = re.compile(r"(<script>|<style>).*?(</script>|</style>)|sha256-[\w+/=]+", re.DOTALL)
+ASSETS = re.compile(
+    r"(<script>|<script type=.application/octet-stream. id=[^>]*>|<style>).*?(</script>|</style>)|sha256-[\w+/=]+",
+    re.DOTALL,
+)
 
 
 class _TextFile(SingleFileSnapshotExtension):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import copy
 import hashlib
 import itertools
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from compilescope.analysis import report as r
 from compilescope.views.html import _assets, render
+from compilescope.views.html._code import unpack
 from compilescope.views.html._render import MAX_BYTES
 
 REPORTS = Path(__file__).parents[3] / "reports"
@@ -77,8 +79,11 @@ def test_the_policy_lists_exactly_the_scripts_in_the_page(build) -> None:
     text = render(build())
     scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
     policy = Page(text).policy
-    assert policy.startswith("default-src 'none'; script-src 'sha256-")
-    assert policy.count("'sha256-") == len(scripts) >= 2
+    bundle = [BUNDLE] if 'id="bundle"' in text else []
+    digests = [hashlib.sha256(script.encode()).digest() for script in [*scripts, *bundle]]
+    sources = [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
+    assert policy.startswith(f"default-src 'none'; script-src {' '.join(sources)};")
+    assert len(scripts) >= 4
     assert "unsafe-inline" not in policy.split("style-src")[0]
     assert "unsafe-eval" not in policy
 
@@ -127,8 +132,16 @@ def test_one_chart_with_at_most_forty_rows_and_the_others() -> None:
 
 def test_no_frames_no_chart_no_bundle() -> None:
     text = render(builders.empty())
-    assert BUNDLE not in text
+    assert 'id="bundle"' not in text
     assert "data-chart=" not in text
+
+
+def test_the_bundle_in_the_page_is_the_vendored_one() -> None:
+    text = render(builders.rich())
+    packed = re.search(r'id="bundle">([^<]*)<', text)
+    assert packed
+    assert unpack(packed[1]) == [BUNDLE]
+    assert len(packed[1]) < 600_000
 
 
 def test_size_stays_in_budget() -> None:
