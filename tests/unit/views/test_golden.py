@@ -11,10 +11,8 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from compilescope.views import html, text
 
 PAGES = [builders.history_grows, builders.rich, builders.empty, builders.unknown, builders.hostile]
-ASSETS = re.compile(
-    r"(<script>|<script type=.application/octet-stream. id=[^>]*>|<style>).*?(</script>|</style>)|sha256-[\w+/=]+",
-    re.DOTALL,
-)
+_ELEMENT = r"<script>|<script type=.application/octet-stream. id=[^>]*>|<style>"
+ASSETS = re.compile(rf"({_ELEMENT}).*?(</script>|</style>)|sha256-[\w+/=]+", re.DOTALL)
 
 
 class _TextFile(SingleFileSnapshotExtension):
