@@ -2,4 +2,6 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from compilescope.views.sarif._render import render
+
+__all__ = ["render"]
