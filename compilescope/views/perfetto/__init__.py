@@ -2,4 +2,6 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from compilescope.views.perfetto._render import merged, render
+
+__all__ = ["merged", "render"]
