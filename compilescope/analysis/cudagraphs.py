@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from compilescope.analysis.index import Index
 from compilescope.analysis.lines import printed_line
 from compilescope.analysis.report_run import CompiledAutograd, CudagraphFunction, Cudagraphs, CudagraphSkip
 from compilescope.model import CompileId, inductor
 
 MAX_REASONS = 20
+_PARTITION = re.compile(r"^\s*def (partition_\d+)\(", re.MULTILINE)
 
 
 def cudagraphs(index: Index) -> Cudagraphs | None:
@@ -23,7 +26,8 @@ def cudagraphs(index: Index) -> Cudagraphs | None:
         found.recordings,
         round(found.recording_s, 6),
         [_skip(index, skip) for skip in found.skips],
-        [_function(index, function) for function in found.functions],
+        [_function(index, function, found) for function in found.functions],
+        found.pool_bytes,
     )
 
 
@@ -32,7 +36,9 @@ def _skip(index: Index, skip: inductor.CudagraphSkip) -> CudagraphSkip:
     return CudagraphSkip(skip.reason, skip.count, line.file if line else None, line.line if line else None)
 
 
-def _function(index: Index, function: inductor.CudagraphFunction) -> CudagraphFunction:
+def _function(
+    index: Index, function: inductor.CudagraphFunction, all_of_them: inductor.Cudagraphs
+) -> CudagraphFunction:
     compile_id = None
     if function.key is not None:
         autograd, epoch, frame_id, recompile = function.key
@@ -47,7 +53,33 @@ def _function(index: Index, function: inductor.CudagraphFunction) -> CudagraphFu
         function.mode,
         function.recordings,
         list(function.sizes),
+        function.warm_ups,
+        None if all_of_them.limited else _replays(index, function),
+        function.pool_growth_bytes,
     )
+
+
+def _replays(index: Index, function: inductor.CudagraphFunction) -> int | None:
+    """Calls of the graph that neither warmed up nor recorded; of a partitioned graph whole calls count.
+
+    None where calls or warm-ups were not counted, and where torch ran some calls without a graph.
+    """
+    detail = index.process.detail
+    if detail is None or detail.inductor is None or function.warm_ups is None:
+        return None
+    sources = [s for s in detail.inductor.graphs if s.key == function.key and _mode(s) == function.mode]
+    calls = [detail.inductor_calls.get(source.described.get("i", -1)) for source in sources]
+    counted = [n for n in calls if n is not None]
+    if not counted or len(counted) < len(calls):
+        return None
+    parts = max(1, *(len(set(_PARTITION.findall(source.code() or ""))) for source in sources))
+    return max(0, sum(counted) - (function.warm_ups + function.recordings) // parts)
+
+
+def _mode(source: inductor.GraphSource) -> str:
+    if source.described.get("is_backward"):
+        return "backward"
+    return "inference" if source.described.get("is_inference") else "forward"
 
 
 def compiled_autograd(index: Index) -> CompiledAutograd | None:

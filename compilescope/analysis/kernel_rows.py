@@ -89,6 +89,20 @@ def fusion_row(index: Index, graph: CompiledGraph) -> rows.Fusion:
             for missed in fused.missed_epilogues
         ],
         expression_of(fused.bytes_after),
+        [
+            rows.Unfused(
+                list(pair.first_ops),
+                list(pair.second_ops),
+                pair.reason,
+                pair.linked,
+                list(pair.buffers),
+                printed_lines(index, pair.lines),
+            )
+            for pair in fused.unfused[:MAX_GROUPS]
+        ],
+        len(fused.unfused),
+        dict(fused.unfused_reasons),
+        fused.unfused_missing,
     )
 
 

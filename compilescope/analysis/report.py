@@ -28,6 +28,7 @@ from compilescope.analysis.report_graph import SavedTensor as SavedTensor
 from compilescope.analysis.report_graph import SourceLine as SourceLine
 from compilescope.analysis.report_graph import Symbol as Symbol
 from compilescope.analysis.report_graph import SymbolGuard as SymbolGuard
+from compilescope.analysis.report_graph import Unfused as Unfused
 from compilescope.analysis.report_ladder import Ladder as Ladder
 from compilescope.analysis.report_ladder import LadderBar as LadderBar
 from compilescope.analysis.report_ladder import LadderCost as LadderCost
@@ -89,6 +90,7 @@ class RecordingInfo:
     git_revision: str | None = None
     git_dirty: bool | None = None
     versions: dict[str, str] = field(default_factory=dict)
+    missing: list[Missing] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +186,7 @@ class Recompile:
     blocked_changes: list[tuple[Any, Any]] = field(default_factory=list)
     thread: str | None = None
     meaning: str | None = None  # what the change amounts to: "contiguous -> channels_last"
+    also_failed_count: int = 0  # ``also_failed`` lists the first of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +313,7 @@ class Frame:
     process: str
     resumed_at: int | None = None
     called_from: str | None = None
+    missing: list[Missing] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

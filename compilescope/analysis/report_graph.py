@@ -40,6 +40,7 @@ class Guards:
     cold_check_us: float | None = None  # torch's own figure: the processor's caches are flushed first
     rows: list[GuardRow] = field(default_factory=list)
     listed: bool = False  # the recording has the list, so ``rows`` can be filled
+    rows_count: int | None = None  # ``rows`` are the first of these; None where the list was not read
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,21 @@ class MissedEpilogue:
 
 
 @dataclass(frozen=True, slots=True)
+class Unfused:
+    """Two groups of operations that stayed apart, and why: the reason Inductor stated last.
+
+    ``linked``: the second reads what the first writes; otherwise both read the same ``buffers``.
+    """
+
+    first: list[str]  # operators
+    second: list[str]
+    reason: str
+    linked: bool
+    buffers: list[str]
+    lines: list[SourceLine]
+
+
+@dataclass(frozen=True, slots=True)
 class Fusion:
     """Nodes before and after fusion, and bytes of global memory moved in one call."""
 
@@ -119,6 +135,10 @@ class Fusion:
     groups_count: int = 0
     missed_epilogues: list[MissedEpilogue] = field(default_factory=list)
     bytes_after_expr: str | None = None
+    unfused: list[Unfused] = field(default_factory=list)
+    unfused_count: int = 0
+    unfused_reasons: dict[str, int] = field(default_factory=dict)  # every pair turned down, by reason
+    unfused_missing: str | None = None  # why none is known
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,6 +146,9 @@ class CudagraphFunction:
     mode: str | None  # forward | backward | inference
     recordings: int
     sizes: list[str]
+    warm_ups: int | None = None  # runs before a recording, without a graph
+    replays: int | None = None  # calls of the compiled graph that were neither
+    pool_growth_bytes: int | None = None  # how much larger the pool was after its recordings
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +162,7 @@ class Cudagraphs:
     recording_s: float | None
     skips: list[CudagraphSkip] = field(default_factory=list)
     functions: list[CudagraphFunction] = field(default_factory=list)
+    pool_bytes: int | None = None  # memory held for graphs after the last recording
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,8 @@ class InductorHooks:
         """Module to wait for -> (name of the hook, what installs it). Nothing is imported for our sake."""
         return {
             "torch._inductor.scheduler": ("inductor_schedule", self._schedule.install_scheduler),
+            # the first module after the scheduler's that every compile imports
+            "torch._inductor.codegen.simd": ("unfused", self._schedule.install_unfused),
             "torch._inductor.codegen.wrapper": ("inductor_calls", self._schedule.install_wrapper),
             "torch._inductor.select_algorithm": ("autotune", self._autotuning.install_selection),
             "torch._inductor.runtime.triton_heuristics": ("triton_autotune", self._autotuning.install_triton),

@@ -11,6 +11,7 @@ from typing import Any
 
 from compilescope.capture._inductor_ids import write
 from compilescope.capture._inductor_nodes import described_call, described_node
+from compilescope.capture._inductor_unfused import UnfusedPairs
 from compilescope.capture._patches import Patch, Wrapper, patch
 from compilescope.capture._session import Session
 from compilescope.capture._stacks import Stacks
@@ -20,6 +21,10 @@ class InductorSchedule:
     def __init__(self, session: Session, stacks: Stacks) -> None:
         self._session = session
         self._stacks = stacks
+        self._unfused = UnfusedPairs(session)
+
+    def install_unfused(self) -> Patch:
+        return self._unfused.install()
 
     def install_scheduler(self) -> list[Patch]:
         from torch._inductor.scheduler import Scheduler
@@ -70,6 +75,12 @@ class InductorSchedule:
             "after": after,
         }
         self._write("inductor_schedule", summary, nodes)
+        self._session.safely(self._write_unfused)
+
+    def _write_unfused(self) -> None:
+        counts, rows, pairs = self._unfused.take()
+        if counts:
+            self._write("inductor_unfused", {"reasons": counts, "pairs": pairs}, rows)
 
     def _node(self, node: Any) -> dict[str, Any]:
         """One node that cannot be read must not cost the others."""

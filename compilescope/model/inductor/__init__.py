@@ -41,6 +41,7 @@ from compilescope.model.inductor.values import (
     SavedTensor,
     SourceLine,
     TritonTuning,
+    Unfused,
 )
 
 __all__ = [
@@ -83,6 +84,7 @@ __all__ = [
     "SourceLine",
     "Tensor",
     "TritonTuning",
+    "Unfused",
     "agreement",
     "compare",
     "explained_misses",

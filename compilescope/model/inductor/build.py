@@ -33,6 +33,7 @@ KINDS = frozenset(
         "inductor_output_code",
         "inductor_schedule",
         "inductor_calls",
+        "inductor_unfused",
         _POST_GRAD,
         "dynamo_output_graph",
         "fx_graph",
@@ -40,6 +41,7 @@ KINDS = frozenset(
         "autotune",
         "triton_autotune",
         "cudagraph_record",
+        "cudagraph_warm_up",
         "phases",
         "log",
         "reset",
@@ -53,6 +55,7 @@ class _Pending:
 
     schedule: tuple[Mapping[str, Any], Text] | None = None
     calls: list[tuple[Any, Text]] = field(default_factory=list)  # (name of the function, its rows)
+    unfused: tuple[Mapping[str, Any], Text] | None = None
     post_grad: Text | None = None
     dynamo: Text | None = None
     aot: AotSource | None = None
@@ -73,6 +76,7 @@ class Collector:
         self._phased: dict[GraphKey, list[Autotuning]] = {}
         self._tunings: list[TritonTuning] = []
         self._cudagraphs: list[tuple[GraphKey | None, Mapping[str, Any]]] = []
+        self._warm_ups: list[tuple[GraphKey | None, Mapping[str, Any]]] = []
         self._recordings_s: list[float] = []
         self._warnings: list[str] = []
         self._disabled: list[str] = []
@@ -91,6 +95,8 @@ class Collector:
             self._tuning(fact.m)
         elif fact.kind == "cudagraph_record":
             self._cudagraphs.append((self._key_of_phase(fact.m.get("compile")), fact.m))
+        elif fact.kind == "cudagraph_warm_up":
+            self._warm_ups.append((self._key_of_phase(fact.m.get("compile")), fact.m))
         elif fact.kind in _METRICS:
             reason = fact.m.get("cudagraph_skip_reason")
             self._disabled += [reason] if isinstance(reason, str) else []
@@ -125,6 +131,8 @@ class Collector:
             if pending.schedule is not None:  # of a compile that failed before it had code
                 pending.calls = _after_last_call(pending.calls)
             pending.schedule = (fact.m, fact.text)
+        elif fact.kind == "inductor_unfused":
+            pending.unfused = (fact.m, fact.text)
         elif fact.kind == "inductor_calls":
             pending.calls.append((fact.m.get("function"), fact.text))
         elif fact.kind == _POST_GRAD:
@@ -174,8 +182,8 @@ class Collector:
             pending.aot = AotSource()
         source = GraphSource(key, _stem(fact.m.get("filename")), fact.text, pending.aot)
         source.schedule, source.calls = pending.schedule, [text for _, text in pending.calls]
-        source.post_grad, source.dynamo = pending.post_grad, pending.dynamo
-        pending.schedule, pending.calls, pending.post_grad = None, [], None
+        source.post_grad, source.dynamo, source.unfused = pending.post_grad, pending.dynamo, pending.unfused
+        pending.schedule, pending.calls, pending.post_grad, pending.unfused = None, [], None, None
         self._graphs.append(source)
         self._of.setdefault(key, []).append(source)
         self._stems.setdefault(source.stem or "", []).append(source)
@@ -254,6 +262,7 @@ class Collector:
                 self._warnings,
                 self._recordings_s,
                 self._disabled,
+                self._warm_ups,
             ),
         )
 
@@ -264,7 +273,7 @@ def _share_schedules(graphs: Sequence[GraphSource]) -> None:
     for graph in graphs:
         made = scheduled.get(graph.stem or "")
         if graph.schedule is None and made is not None:
-            graph.schedule, graph.calls = made.schedule, made.calls
+            graph.schedule, graph.calls, graph.unfused = made.schedule, made.calls, made.unfused
 
 
 def graph_key(c: Sequence[Any] | None, ca: int | None = None) -> GraphKey | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -44,21 +45,60 @@ def skips(texts: Iterable[str]) -> tuple[CudagraphSkip, ...]:
     return tuple(CudagraphSkip(reason, n, line) for (reason, line), n in ordered)
 
 
-def functions(records: Iterable[Recorded]) -> tuple[CudagraphFunction, ...]:
-    """From `cudagraph_record` records, in order of first recording.
+def functions(
+    records: Iterable[Recorded], warm_ups: Iterable[Recorded] = ()
+) -> tuple[CudagraphFunction, ...]:
+    """From `cudagraph_record` and `cudagraph_warm_up` records, in order of first recording.
 
     torch makes a new function for each size of a graph with dynamic shapes: they are counted together.
     """
-    found: dict[tuple[GraphKey | None, Any], list[Mapping[str, Any]]] = {}
+    found: dict[tuple[GraphKey | None, str | None], list[Mapping[str, Any]]] = {}
+    records = list(records)
     for key, m in records:
-        mode = m.get("mode")
-        found.setdefault((key, mode if isinstance(mode, str) else None), []).append(m)
+        found.setdefault((key, _mode(m)), []).append(m)
+    warmed = Counter((key, _mode(m)) for key, m in warm_ups)
+    growth = _growth(records)
     return tuple(
         CudagraphFunction(
-            key, mode, len(rows), tuple(dict.fromkeys(_sizes(m.get("inputs")) for m in rows))[:MAX_SIZES]
+            key,
+            mode,
+            len(rows),
+            tuple(dict.fromkeys(_sizes(m.get("inputs")) for m in rows))[:MAX_SIZES],
+            warmed[key, mode] if warmed else None,
+            growth.get((key, mode)),
         )
         for (key, mode), rows in found.items()
     )
+
+
+def _mode(m: Mapping[str, Any]) -> str | None:
+    mode = m.get("mode")
+    return mode if isinstance(mode, str) else None
+
+
+def _pool(m: Mapping[str, Any]) -> tuple[str, int] | None:
+    held = m.get("pool_bytes")
+    return (str(m.get("pool")), held) if isinstance(held, int) and not isinstance(held, bool) else None
+
+
+def _growth(records: Iterable[Recorded]) -> dict[tuple[GraphKey | None, str | None], int]:
+    """Against the measurement before it, of the same pool. Warm-ups in between allocate there too."""
+    before: dict[str, int] = {}
+    found: dict[tuple[GraphKey | None, str | None], int] = {}
+    for key, m in records:
+        pool = _pool(m)
+        if pool is not None:
+            name, held = pool
+            grown = held - before.get(name, 0)
+            found[key, _mode(m)] = found.get((key, _mode(m)), 0) + grown
+            before[name] = held
+    return found
+
+
+def _held(records: Iterable[Recorded]) -> int | None:
+    """The last measurement of each pool."""
+    last = dict(pool for _, m in records if (pool := _pool(m)) is not None)
+    return sum(last.values()) if last else None
 
 
 def _sizes(inputs: Any) -> str:
@@ -77,12 +117,13 @@ def cudagraphs(
     warnings: Iterable[str],
     recordings_s: Iterable[float],
     disabled: Iterable[str] = (),
+    warm_ups: Iterable[Recorded] = (),
 ) -> Cudagraphs:
     """``graphs``: `fx_graph` records; ``recordings_s``: durations of phase ``CUDAGraphNode.record``;
     ``disabled``: reasons from the metrics of compiles.
     """
-    described, durations = list(graphs), list(recordings_s)
-    recorded = functions(records)
+    described, durations, records = list(graphs), list(recordings_s), list(records)
+    recorded = functions(records, warm_ups)
     reasons = [*(m.get("cudagraphs_disabled") for m in described), *disabled]
     return Cudagraphs(
         enabled=any(bool(m.get("cudagraphs")) for m in described) or bool(recorded or durations),
@@ -91,4 +132,5 @@ def cudagraphs(
         functions=recorded,
         recordings=max(len(durations), sum(f.recordings for f in recorded)),
         recording_s=sum(durations),
+        pool_bytes=_held(records),
     )

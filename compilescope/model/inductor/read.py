@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from compilescope.model.inductor import autotune
@@ -24,6 +25,7 @@ from compilescope.model.inductor.schedule import (
 )
 from compilescope.model.inductor.sources import AotSource, GraphSource, Text
 from compilescope.model.inductor.tensors import printed_tensor
+from compilescope.model.inductor.unfused import NO_REASONS, reasons, unfused
 from compilescope.model.inductor.values import AotGraphs, CompiledGraph
 
 NO_CODE = "the generated code is not in the recording"
@@ -54,7 +56,10 @@ def read_graph(source: GraphSource, file_name: FileName) -> CompiledGraph:
         cached=None if source.cache is None else source.cache == "hit",
         kernels=found,
         launches=walked.launches,
-        fusion=fusion(code, walked, graph, schedule, _int(source.described.get("ir_nodes_pre_fusion"))),
+        fusion=replace(
+            fusion(code, walked, graph, schedule, _int(source.described.get("ir_nodes_pre_fusion"))),
+            **_unfused(source, schedule),
+        ),
         memory=memory_plan(walked, code.hints) if code.functions else None,
         crossings=crossings(walked, graph),
         inputs={**{n: t for n, t in annotations.items() if t is not None}, **code.inputs},
@@ -92,6 +97,13 @@ def _scheduled(source: GraphSource, file_name: FileName) -> tuple[Schedule | Non
     summary, rows = source.schedule
     calls = [call for text in source.calls for call in parse_calls(text())]
     return parse_schedule(summary, rows(), file_name), calls
+
+
+def _unfused(source: GraphSource, schedule: Schedule | None) -> dict[str, Any]:
+    if source.unfused is None:
+        return {"unfused_missing": NO_REASONS if schedule is None else None}
+    m, text = source.unfused
+    return {"unfused": unfused(schedule, text()), "unfused_reasons": reasons(m)}
 
 
 def _parse(text: Text | None) -> FxGraph | None:

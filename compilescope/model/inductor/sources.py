@@ -45,6 +45,7 @@ class GraphSource:
     dynamo: Text | None = None
     schedule: tuple[Mapping[str, Any], Text] | None = None
     calls: list[Text] = field(default_factory=list)
+    unfused: tuple[Mapping[str, Any], Text] | None = None
     described: Mapping[str, Any] = field(default_factory=dict)  # the `fx_graph` record
     triton_info: Text | None = None
     cache: str | None = None  # hit | miss | bypass

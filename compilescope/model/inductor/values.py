@@ -100,6 +100,23 @@ class FusedGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class Unfused:
+    """Two kernels-to-be that stayed apart, with the reason Inductor stated last.
+
+    ``linked``: one reads what the other writes. ``buffers``: what both touch.
+    """
+
+    first: tuple[str, ...]  # names of the scheduler's nodes
+    second: tuple[str, ...]
+    first_ops: tuple[str, ...]
+    second_ops: tuple[str, ...]
+    reason: str
+    linked: bool
+    buffers: tuple[str, ...]
+    lines: tuple[SourceLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MissedEpilogue:
     """A GEMM or convolution, of a library or a template, whose result one pointwise kernel alone reads."""
 
@@ -129,6 +146,9 @@ class Fusion:
     bytes_after: Size | None
     bytes_from: str  # scheduler | code
     missed_epilogues: tuple[MissedEpilogue, ...]
+    unfused: tuple[Unfused, ...] = ()
+    unfused_reasons: Mapping[str, int] = field(default_factory=dict)  # every pair turned down, by reason
+    unfused_missing: str | None = None  # why there is none of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,6 +355,8 @@ class CudagraphFunction:
     mode: str | None
     recordings: int
     sizes: tuple[str, ...]
+    warm_ups: int | None = None  # None: of a recording that does not count them
+    pool_growth_bytes: int | None = None  # how much larger the pool was after its recordings
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,6 +367,12 @@ class Cudagraphs:
     functions: tuple[CudagraphFunction, ...]
     recordings: int
     recording_s: float
+    pool_bytes: int | None = None  # what the allocator held for graphs after the last recording
+
+    @property
+    def limited(self) -> bool:
+        """Some calls ran without a graph because of the limit of re-records."""
+        return any("re-recording limit" in skip.reason for skip in self.skips)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ Guards.hot_check_us  Microseconds of one check with warm caches
 Guards.cold_check_us  Microseconds as torch measures it: the processor's caches are flushed first
 Guards.rows  The guards one by one; empty unless they were asked for
 Guards.listed  Whether the recording has the list
+Guards.rows_count  How many there are; rows lists the first of them. Null where the list was not read
 Symbol.symbol  Name in the graph: s77
 Symbol.sources  What it stands for; several were equal when traced and are tied together
 Symbol.range  Values the graph holds for
@@ -216,6 +217,9 @@ CudagraphFunction.line  {line}
 CudagraphFunction.mode  forward, backward or inference
 CudagraphFunction.recordings  How often it was recorded
 CudagraphFunction.sizes  Sizes it was recorded for
+CudagraphFunction.warm_ups  Runs before a recording, without a graph
+CudagraphFunction.replays  Calls of the compiled graph that were neither; null where that is not certain
+CudagraphFunction.pool_growth_bytes  How much larger the memory pool was after its recordings
 Cudagraphs.process  {process}
 Cudagraphs.enabled  Whether a graph was compiled for CUDA graphs
 Cudagraphs.disabled_reason  Why none was used
@@ -223,6 +227,7 @@ Cudagraphs.recordings  Recordings of CUDA graphs
 Cudagraphs.recording_s  Seconds they took
 Cudagraphs.skips  Graphs that were not recorded
 Cudagraphs.functions  By compiled graph
+Cudagraphs.pool_bytes  Memory held for graphs after the last recording
 CompiledAutograd.process  {process}
 CompiledAutograd.captures  Backward passes captured
 CompiledAutograd.compile_ids  {ids}
@@ -259,6 +264,16 @@ Report.sizes  Sizes that functions were called with
 Report.cudagraphs  CUDA graphs by process
 Report.compiled_autograd  Backward passes captured by compiled autograd
 Report.cache_misses  Look-ups of compile caches that missed, and what differs from the nearest entry
+Unfused.first  Operators of one group
+Unfused.second  Operators of the other
+Unfused.reason  Why Inductor kept them apart, in its words
+Unfused.linked  Whether the second reads what the first writes
+Unfused.buffers  Buffers both touch
+Unfused.lines  The user's lines
+Fusion.unfused  Pairs that stayed apart; cut at a fixed number
+Fusion.unfused_count  Number of such pairs
+Fusion.unfused_reasons  Every pair that was turned down, by reason
+Fusion.unfused_missing  Why none is known
 Report.tuned_sites  Autotuned operations, size by size
 TunedUse.sizes  Sizes by symbol
 TunedUse.calls  Calls with them

@@ -58,6 +58,19 @@ def test_a_choice_knows_its_node_and_its_line(record: Callable[..., ProcessRecor
         assert code.strip() == "return torch.relu(LAYER(x))"
 
 
+def test_why_two_sums_stayed_apart(record: Callable[..., ProcessRecording]) -> None:
+    process = record("unfused")
+    (source,) = collected(process).graphs
+    fusion = read_graph(source, process.file).fusion
+    assert sum(fusion.unfused_reasons.values()) >= 1
+    (pair,) = fusion.unfused
+    assert not pair.linked
+    assert {*pair.first_ops, *pair.second_ops} == {"aten.sum", "aten.mul", "aten.add"}
+    assert pair.reason in fusion.unfused_reasons
+    lines = [line.line for line in pair.lines]
+    assert {9, 10} <= set(lines)
+
+
 def test_a_reader_that_fails_costs_its_record_and_nothing_else(
     record: Callable[..., ProcessRecording],
 ) -> None:

@@ -37,6 +37,24 @@ def test_recordings_of_one_graph_at_three_sizes() -> None:
     assert (more.recordings, more.sizes) == (3, ("16x64, 16, ?", "24x64, 24, ?"))
 
 
+def test_warm_ups_and_the_growth_of_the_pool() -> None:
+    key = (-1, 0, 0, 0)
+    rows = [
+        (key, {"mode": "forward", "pool": [0, 1], "pool_bytes": 100}),
+        (key, {"mode": "backward", "pool": [0, 1], "pool_bytes": 150}),
+        (key, {"mode": "forward", "pool": [0, 1], "pool_bytes": 170}),
+        (key, {"mode": "forward", "pool": [0, 2], "pool_bytes": 7}),
+        (key, {"mode": "forward", "pool_bytes": "x"}),
+    ]
+    warm_ups = [(key, {"mode": "forward"})] * 3 + [(key, {"mode": 3})]
+    forward, backward = functions(rows, warm_ups)
+    assert (forward.recordings, forward.warm_ups, forward.pool_growth_bytes) == (4, 3, 127)
+    assert (backward.recordings, backward.warm_ups, backward.pool_growth_bytes) == (1, 0, 50)
+    assert cudagraphs([], rows, [], []).pool_bytes == 177
+    assert cudagraphs([], [], [_LIMIT], []).limited
+    assert not cudagraphs([], [], [_MUTATED], []).limited
+
+
 def test_facts_of_a_process() -> None:
     graphs = [{"cudagraphs": True, "cudagraphs_disabled": "cpu device (arg0)"}, {"cudagraphs": False}]
     found = cudagraphs(graphs, [], [_MUTATED], [0.25, 0.5])
