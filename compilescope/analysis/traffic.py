@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from compilescope.analysis.report import Frame, Graph, Report
@@ -26,7 +27,35 @@ _MOST_LISTED = 8
 _MOST_WITHOUT_TIME = 0.1  # share of the calls
 
 
+@dataclass(frozen=True, slots=True)
+class FrameTraffic:
+    """``dims`` is what each symbol of the traffic is of: a tensor input of the graph, as torch names it.
+
+    ``changing`` are all dimensions that changed, also those that always equal one of these. ``frame`` is its
+    number in compile ids.
+    """
+
+    traffic: Traffic
+    function: str
+    file: str
+    line: int
+    frame: str
+    dims: tuple[Dimension, ...]
+    changing: tuple[Dimension, ...]
+
+    def only(self, names: Sequence[str]) -> FrameTraffic:
+        """The same calls, fewer symbols. Raises TrafficError for a name that is not there."""
+        kept = self.traffic.only(names)
+        places = [self.traffic.names.index(name) for name in names]
+        return replace(self, traffic=kept, dims=tuple(self.dims[place] for place in places))
+
+
 def traffic_from_report(report: Report) -> list[Traffic]:
+    """The traffic alone of what :func:`frames_with_traffic` finds."""
+    return [found.traffic for found in frames_with_traffic(report)]
+
+
+def frames_with_traffic(report: Report) -> list[FrameTraffic]:
     """One for each frame that saw some input dimension change, most calls first.
 
     Symbols are named after the dimension, as ``x.size(0)``; dimensions that always are equal are one symbol.
@@ -39,25 +68,31 @@ def traffic_from_report(report: Report) -> list[Traffic]:
         if not graph.backward:
             groups[(graph.function, graph.file, graph.line, _frame_number(graph.compile_id))].append(graph)
     found = [_of_frame(report, place, graphs) for place, graphs in groups.items()]
-    return sorted((each for each in found if each is not None), key=lambda each: (-each.calls, each.label))
+    kept = [each for each in found if each is not None]
+    return sorted(kept, key=lambda each: (-each.traffic.calls, each.traffic.label))
 
 
 def traffic_of(report: Report, frame: str = "") -> Traffic:
+    """The traffic alone of what :func:`frame_traffic_of` finds. Raises TrafficError as it does."""
+    return frame_traffic_of(report, frame).traffic
+
+
+def frame_traffic_of(report: Report, frame: str = "") -> FrameTraffic:
     """Of the frames whose function, file or line holds the text ``frame``, the one with most calls.
 
     Raises TrafficError when there is none; its hint lists the frames there are.
     """
-    every = traffic_from_report(report)
-    found = [traffic for traffic in every if frame in traffic.label]
+    every = frames_with_traffic(report)
+    found = [each for each in every if frame in each.traffic.label]
     if found:
         return found[0]
     if not every:
         raise TrafficError("no frame of this recording saw the size of an input change")
-    labels = ", ".join(visible(traffic.label) for traffic in every[:_MOST_LISTED])
+    labels = ", ".join(visible(each.traffic.label) for each in every[:_MOST_LISTED])
     raise TrafficError(f"no frame {frame!a} saw the size of an input change", hint=f"these did: {labels}")
 
 
-def _of_frame(report: Report, place: Place, graphs: Sequence[Graph]) -> Traffic | None:
+def _of_frame(report: Report, place: Place, graphs: Sequence[Graph]) -> FrameTraffic | None:
     shapes = [_dimensions(graph) for graph in graphs]
     changing = _changing(shapes)
     rows: Counter[tuple[int, ...]] = Counter()
@@ -68,18 +103,29 @@ def _of_frame(report: Report, place: Place, graphs: Sequence[Graph]) -> Traffic 
                 unseen = None if count is None or unseen is None else unseen + count
             else:
                 rows[row] += count
-    names, sizes = _independent(changing, list(rows))
-    if not names:
+    dims, sizes = _independent(changing, list(rows))
+    if not dims:
         return None
+    names = list(map(_name, dims))
     merged: Counter[tuple[int, ...]] = Counter()
     for row, count in zip(sizes, rows.values(), strict=True):
         merged[row] += count
-    function, file, line, _ = place
-    label = f"{function} {file}:{line}"
-    timed = _in_time(_steps_of(report, place), names, merged)
+    function, file, line, number = place
+    traffic = _traffic(merged, names, _steps_of(report, place), f"{function} {file}:{line}", unseen)
+    return FrameTraffic(traffic, function, file, line, number, tuple(dims), tuple(changing))
+
+
+def _traffic(
+    rows: Mapping[tuple[int, ...], int],
+    names: Sequence[str],
+    steps: Sequence[_Step],
+    label: str,
+    unseen: int | None,
+) -> Traffic:
+    timed = _in_time(steps, names, rows)
     if timed is None:
-        counts = merged.values()
-        return Traffic.of(list(merged), names=names, counts=counts, ordered=False, label=label, unseen=unseen)
+        counts = rows.values()
+        return Traffic.of(list(rows), names=names, counts=counts, ordered=False, label=label, unseen=unseen)
     return Traffic.of(
         [row for _, row, _ in timed],
         names=names,
@@ -192,7 +238,7 @@ def _evaluated(sizes: Sequence[int | str | None], values: Mapping[str, Any]) -> 
 
 def _independent(
     changing: Sequence[Dimension], rows: Sequence[tuple[int, ...]]
-) -> tuple[list[str], list[tuple[int, ...]]]:
+) -> tuple[list[Dimension], list[tuple[int, ...]]]:
     """Without dimensions that never changed, and those that always equal an earlier one."""
     columns = list(zip(*rows, strict=True))
     kept = [
@@ -200,8 +246,7 @@ def _independent(
         for place, column in enumerate(columns)
         if len(set(column)) > 1 and column not in columns[:place]
     ]
-    names = [_name(changing[place]) for place in kept]
-    return names, [tuple(row[place] for place in kept) for row in rows]
+    return [changing[place] for place in kept], [tuple(row[place] for place in kept) for row in rows]
 
 
 def _name(dimension: Dimension) -> str:

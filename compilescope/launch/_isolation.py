@@ -24,6 +24,8 @@ _LIBRARIES = ("msgspec", "zstandard")
 _NAMES = ("compilescope", *_LIBRARIES)
 # A change to try, as JSON: compilescope.trial sets it, and its part in this process applies it.
 APPLY = "COMPILESCOPE_APPLY"
+# A graph to time, as JSON: the program is run for nothing else.
+MEASURE = "COMPILESCOPE_MEASURE"
 
 
 def attach_capture(recording: str, search_path: Sequence[str]) -> None:
@@ -35,6 +37,8 @@ def attach_capture(recording: str, search_path: Sequence[str]) -> None:
         import_module("compilescope.capture").attach(Path(recording))
         if os.environ.get(APPLY):
             _apply(os.environ[APPLY])
+        if os.environ.get(MEASURE):
+            import_module("compilescope.bucketing.measure_job").install(os.environ[MEASURE])
     finally:
         sys.meta_path.remove(finder)
         _give_back(finder, hidden)

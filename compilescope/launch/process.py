@@ -16,6 +16,7 @@ from compilescope.launch.group import GroupWitness
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import IO
 
 _FORWARDED = frozenset(
     {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
@@ -33,8 +34,13 @@ class Ended:
     signal: str | None = None
 
 
-def run_to_end(python_args: Sequence[str], environ: Mapping[str, str]) -> Ended:
-    """Run ``sys.executable`` with these arguments. Raises OSError when it cannot be started."""
+def run_to_end(
+    python_args: Sequence[str], environ: Mapping[str, str], output: IO[bytes] | None = None
+) -> Ended:
+    """Run ``sys.executable`` with these arguments. Raises OSError when it cannot be started.
+
+    With ``output`` all that it prints goes there, and it reads nothing: the terminal is not its own.
+    """
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
     witness = GroupWitness()
     try:
@@ -44,6 +50,9 @@ def run_to_end(python_args: Sequence[str], environ: Mapping[str, str]) -> Ended:
             [sys.executable, *python_args],
             env=environ,
             close_fds=False,
+            stdin=None if output is None else subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
             preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, mask),  # noqa: PLW1509
         )
         return _ended(_wait(program, witness))

@@ -8,7 +8,7 @@ import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from compilescope.errors import OutputError
 from compilescope.launch import environment, runfile
@@ -44,10 +44,14 @@ def run_program(
     output: Path | None = None,
     force: bool = False,
     fresh_cache: bool = False,
+    log: Path | None = None,
+    started: Callable[[Path], None] | None = None,
     say: Callable[[str], None],
 ) -> Outcome:
     """Run it to its end under capture. ``say`` gets the one line about a recording that cannot be written.
 
+    With ``log`` the program's output goes to that file (inside the recording where the path is relative).
+    ``started`` is told the recording right before the program starts.
     Raises UsageError or OutputError before anything is started, never because of the program.
     """
     target.check()
@@ -63,7 +67,10 @@ def run_program(
             say(f"cannot write the recording {folder}: {problem}: the program runs without being recorded")
             return Outcome(run_to_end(target.python_args, os.environ | caches), None)
         git = GitQuestion(_source_directory(target))
-        ended = run_to_end(target.python_args, child | caches)
+        with _opened(None if log is None else folder / log) as file:
+            if started is not None:
+                started(folder)
+            ended = run_to_end(target.python_args, child | caches, file)
     _note_end(folder, runfile.at_end(facts, ended, git.answer()), say)
     return Outcome(ended, output or Path(folder.name))
 
@@ -89,6 +96,19 @@ def _note_end(folder: Path, facts: dict[str, Any], say: Callable[[str], None]) -
         runfile.write(folder, facts)
     except OSError as problem:
         say(f"cannot note in {folder} how the program ended: {problem.strerror}")
+
+
+@contextmanager
+def _opened(log: Path | None) -> Iterator[IO[bytes] | None]:
+    if log is None:
+        yield None
+        return
+    try:
+        file = log.open("wb")
+    except OSError as problem:
+        raise OutputError(f"cannot write {log}: {problem.strerror}") from problem
+    with file:
+        yield file
 
 
 def _source_directory(target: Target) -> Path:

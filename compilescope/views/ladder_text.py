@@ -79,7 +79,7 @@ def _verdict(plan: LadderPlan, study: Study) -> str:
 
 def _table(study: Study) -> list[str]:
     head = (
-        f"{'ladder':<15}{'rungs':>6}{'cost/call':>11}{'padding':>8}{'compile':>8}  {'plan saves (95 %)':<22}"
+        f"{'ladder':<15}{'rungs':>6}{'cost/call':>11}{'padding':>8}{'compile':>8}  {'plan saves (95 %)':<23}"
     )
     head += "equal n" if any(rival.same_count for rival in study.rivals) else ""
     rows = [_row(study, "planned", study.score, "")]
@@ -99,7 +99,7 @@ def _saving(rival: Rival) -> str:
     text = f"{_percent(gain.share)} ({_hundredths(gain.low)} to {_hundredths(gain.high)})"
     if rival.same_count is None:
         return text
-    return f"{text:<22}{_percent(1 - rival.same_count.cost / rival.score.cost)}"
+    return f"{text:<23}{_percent(1 - rival.same_count.cost / rival.score.cost)}"
 
 
 def _percent(share: float) -> str:
