@@ -10,7 +10,7 @@ import jinja2
 from markupsafe import Markup
 
 from compilescope import units
-from compilescope.views.html import _assets, _charts, _format, _groups
+from compilescope.views.html import _assets, _charts, _format, _groups, _icicle
 from compilescope.views.html._code import Document
 from compilescope.views.html._sections import detailed, graph_ids, ref_ids, sections
 from compilescope.views.html._texts import MAX_STRAYS, arrange
@@ -22,7 +22,7 @@ MAX_ROWS = 2000
 MAX_BYTES = 5_000_000
 CODE_BYTES = 2_000_000
 _BUNDLE = "vendor/plotly-basic.min.js"
-_SCRIPTS = ("static/unpack.js", "static/code.js", "static/page.js")
+_SCRIPTS = ("static/unpack.js", "static/code.js", "static/flow.js", "static/page.js")
 _CHART_SCRIPTS = ("static/charts.js",)
 _NESTED_ROWS = 2000
 MAX_DETAILED = 200
@@ -53,6 +53,7 @@ def _page(report: Report, sources: Mapping[str, str], documents: Sequence[Docume
     rows = sections(report, max_rows)
     texts = arrange(rows["graphs"].shown, documents, sources)
     packed = texts.pack(CODE_BYTES)
+    phase_table = _groups.phase_table(report.phases, rows["phases"].shown)
     chart = _charts.frames_figure(report.frames)
     first = _assets.script("static/theme.js")
     last = [_assets.script(name) for name in (*_SCRIPTS, *(_CHART_SCRIPTS if chart else ()))]
@@ -65,7 +66,8 @@ def _page(report: Report, sources: Mapping[str, str], documents: Sequence[Docume
         "graph_ids": graph_ids(rows["graphs"]),
         "ref_ids": ref_ids(rows),
         "ladders": _groups.ladders(rows["buckets"].shown),
-        "phase_table": _groups.phase_table(report.phases, rows["phases"].shown),
+        "phase_table": phase_table,
+        "icicle": _icicle.icicle(report.phases, phase_table.names),
         "detailed": detailed(rows["graphs"].shown, MAX_DETAILED),
         "max_detailed": MAX_DETAILED,
         "texts": texts,
@@ -123,6 +125,7 @@ def _environment() -> jinja2.Environment:
         share=_format.share,
         split_path=_format.split_path,
         shape=_format.shape,
+        box_title=_icicle.title,
         plain=_format.plain,
         whole=_format.whole,
         trusted=Markup,
