@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import builders
 import pytest
 
@@ -43,7 +45,7 @@ def test_boxes_of_compile_time_stand_side_by_side(tab) -> None:
     boxes = tab.page.locator(".icicle > div:last-child span")
     edges = [box.bounding_box() for box in boxes.all()]
     assert len(edges) == 5
-    for left, right in zip(edges, edges[1:], strict=False):
+    for left, right in itertools.pairwise(edges):
         assert left["x"] + left["width"] <= right["x"] + 1
     whole = tab.page.locator(".icicle > div:first-child span").bounding_box()
     assert sum(edge["width"] for edge in edges) == pytest.approx(whole["width"], rel=0.01)

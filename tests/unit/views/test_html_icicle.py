@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import builder_below as below
 import builders
 import pytest
@@ -29,7 +31,7 @@ def test_property_every_level_is_as_wide_as_the_one_above_at_most(frames) -> Non
     for level in levels:
         assert all(box.width > 0 for box in level)
         ends = [(box.left, box.left + box.width) for box in level]
-        assert all(end <= start + 1e-6 for (_, end), (start, _) in zip(ends, ends[1:], strict=False))
+        assert all(end <= start + 1e-6 for (_, end), (start, _) in itertools.pairwise(ends))
         assert ends[-1][1] <= 100 + 1e-6
     if levels:
         assert sum(box.width for box in levels[1]) == pytest.approx(100)
