@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -12,6 +12,9 @@ from compilescope.cli._recordings import recording_argument
 from compilescope.cli._terminal import say, write
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compilescope.advice import Finding
     from compilescope.advice.gate import Verdict
 
 _DEFAULT = Path("compilescope-baseline.json")
@@ -35,14 +38,18 @@ _DEFAULT = Path("compilescope-baseline.json")
     type=click.IntRange(min=0),
     help="Count only what came after step N of the program.  [default: of pyproject.toml, else everything]",
 )
-def command(recording: Path, chosen: Path | None, renew: bool, after_step: int | None) -> int:
+@click.option("--format", "form", type=click.Choice(["text", "github"]), default="text", show_default=True)
+def command(
+    recording: Path, chosen: Path | None, renew: bool, after_step: int | None, form: Literal["text", "github"]
+) -> int:
     """Fail when a run is worse than its baseline.
 
     RECORDING is the newest one of the working directory when left out. Budgets stand in the table
     [tool.compilescope.check] of the nearest pyproject.toml. Findings are known by rule, file, function and
     cause, so that moved lines change nothing. Counts are compared exactly, times by a factor; with another
     torch or device only counts. Steps are those of compilescope.step(), else calls of the outermost compiled
-    function. Exit status: 0 passed, 1 failed, 2 could not be checked.
+    function. With `--format github` what failed and warned is also shown beside the lines of a pull request.
+    Exit status: 0 passed, 1 failed, 2 could not be checked.
     """
     from compilescope.advice import baseline as baselines
     from compilescope.advice import examine
@@ -73,8 +80,21 @@ def command(recording: Path, chosen: Path | None, renew: bool, after_step: int |
     if known is not None:
         baselines.require_step(known, step, path)
     verdict = check(report, findings, budgets, known, whole=whole)
+    if form == "github":
+        write(_annotations(verdict, findings))
     write(_text(verdict))
     return verdict.exit_status
+
+
+def _annotations(verdict: Verdict, findings: Sequence[Finding]) -> str:
+    from compilescope.views.markdown import github
+
+    places = {f.identity: (f.file, f.line, f.rule) for f in findings}
+    return github.commands(
+        ("error" if level == "fail" else "warning", o.text, *places.get(o.identity or "", (None, None, None)))
+        for level in ("fail", "warn")
+        for o in verdict.of(level)
+    )
 
 
 def _save(file: Path, text: str) -> None:

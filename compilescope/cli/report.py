@@ -4,39 +4,80 @@ from __future__ import annotations
 
 import webbrowser
 from pathlib import Path
+from typing import cast
 
 import click
 
 from compilescope.cli._output import STDOUT, write_new
 from compilescope.cli._recordings import load_with_sources, recording_argument
+from compilescope.cli._report_forms import Form, append_job_summary, drawn
 from compilescope.cli._terminal import say, write
 from compilescope.errors import UsageError
+
+_SUFFIXES = {".md": "markdown", ".sarif": "sarif", ".html": "html", ".htm": "html"}
+_FILES = {"html": "compilescope-report-{}.html", "perfetto": "compilescope-trace-{}.json"}
 
 
 @click.command()
 @recording_argument
 @click.option(
+    "--format",
+    "form",
+    type=click.Choice(["html", "markdown", "github", "sarif", "perfetto"]),
+    help="[default: by the suffix of FILE, else html]",
+)
+@click.option(
     "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="`-` is standard output."
 )
 @click.option("-f", "--force", is_flag=True, help="Replace an existing file.")
 @click.option("--open", "show", is_flag=True, help="Show it in the browser.")
-def command(recording: Path, output: Path | None, force: bool, show: bool) -> None:
-    """Write a web page of all facts.
+@click.option(
+    "--job-summary", "summarize", is_flag=True, help="Also append Markdown to $GITHUB_STEP_SUMMARY."
+)
+@click.option(
+    "--merge",
+    "trace",
+    metavar="TRACE",
+    type=click.Path(path_type=Path),
+    help="With perfetto: put the events into this trace of torch.profiler.",
+)
+def command(
+    recording: Path,
+    form: Form | None,
+    output: Path | None,
+    force: bool,
+    show: bool,
+    summarize: bool,
+    trace: Path | None,
+) -> None:
+    """Write all facts as a web page, or for a pull request.
 
     RECORDING is the newest one of the working directory when left out. The page is one file, readable
-    offline: compilescope-report-NAME.html in the working directory unless -o names another.
+    offline: compilescope-report-NAME.html in the working directory unless -o names another. Other formats:
+    `markdown` for a comment, at most 60,000 characters; `github` for annotations beside the lines, and a job
+    summary where GITHUB_STEP_SUMMARY is set; `sarif` for code scanning; `perfetto` for a trace viewer. They
+    go to standard output, a trace to compilescope-trace-NAME.json.
     """
-    from compilescope.views import html
+    chosen = form or cast(Form, _SUFFIXES.get(output.suffix.lower(), "html") if output else "html")
+    to_file = output != STDOUT and (output is not None or chosen in _FILES)
+    if show and not (to_file and chosen == "html"):
+        raise UsageError("--open needs a page in a file", hint="leave out -o - and --format")
+    if trace is not None and chosen != "perfetto":
+        raise UsageError("--merge goes with --format perfetto")
+    if chosen == "perfetto":
+        from compilescope.cli._timeline import trace_text
 
-    if show and output == STDOUT:
-        raise UsageError("--open needs a file", hint="leave out -o -")
-    report, sources = load_with_sources(recording)
-    page = html.render(report, sources=sources)
-    if output == STDOUT:
-        write(page)
+        text = trace_text(recording, trace)
+    else:
+        report, sources = load_with_sources(recording)
+        if summarize or chosen == "github":
+            append_job_summary(report, asked=summarize)
+        text = drawn(report, sources, chosen)
+    if not to_file:
+        write(text)
         return
-    path = output or Path(f"compilescope-report-{report_stem(recording)}.html")
-    write_new(path, lambda file: _save(file, page), force=force)
+    path = output or Path(_FILES[chosen].format(report_stem(recording)))
+    write_new(path, lambda file: _save(file, text), force=force)
     say(f"wrote {path}")
     if show:
         webbrowser.open(path.resolve().as_uri())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from compilescope.units import visible
@@ -19,11 +19,17 @@ _LONGEST = 1000
 
 def render(report: Report) -> str:
     """One command a line, worst first; the last of a level says how many more there are."""
-    commands: dict[str, list[str]] = defaultdict(list)
-    for finding in all_findings(report):
-        level = LEVELS.get(finding.severity, "notice")
-        commands[level].append(annotation(level, _message(finding), finding.file, finding.line, finding.rule))
-    lines = [line for level in ("error", "warning", "notice") for line in _shown(level, commands[level])]
+    return commands(
+        (LEVELS.get(f.severity, "notice"), _message(f), f.file, f.line, f.rule) for f in all_findings(report)
+    )
+
+
+def commands(rows: Iterable[tuple[str, str, str | None, int | None, str | None]]) -> str:
+    """Of (level, message, file, line, title), in order within a level: error, warning, notice."""
+    by_level: dict[str, list[str]] = defaultdict(list)
+    for level, message, file, line, title in rows:
+        by_level[level].append(annotation(level, message, file, line, title))
+    lines = [line for level in ("error", "warning", "notice") for line in _shown(level, by_level[level])]
     return "".join(line + "\n" for line in lines)
 
 
