@@ -24,6 +24,7 @@ from compilescope.analysis.frames import frames
 from compilescope.analysis.graphs import graphs
 from compilescope.analysis.index import Index
 from compilescope.analysis.ladders import ladders
+from compilescope.analysis.left_out import left_out
 from compilescope.analysis.limits import limit_hits
 from compilescope.analysis.paths import Paths
 from compilescope.analysis.phases import phases
@@ -71,6 +72,9 @@ def report_of(run: Run) -> Report:
     why = diagnoses(indexes, rows["skips"])
     budget = Budget()
     graph_rows = [graph for index in indexes for graph in graphs(index, budget)]
+    misses = cache_misses(indexes)
+    absent += missing.of_lines([*rows["breaks"], *rows["recompiles"], *rows["failures"]])
+    absent += left_out(indexes, graph_rows, misses, rows["recompiles"])
     report = Report(
         format_version=FORMAT_VERSION,
         recording=info,
@@ -104,7 +108,7 @@ def report_of(run: Run) -> Report:
         sizes=[row for index in indexes for row in sizes(index)],
         cudagraphs=[row for index in indexes if (row := cudagraphs(index)) is not None],
         compiled_autograd=[found for index in indexes if (found := compiled_autograd(index)) is not None],
-        cache_misses=cache_misses(indexes),
+        cache_misses=misses,
         tuned_sites=tuned_sites(graph_rows, rungs),
     )
     # A first page has no plan: it would load numpy.

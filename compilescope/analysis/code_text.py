@@ -155,5 +155,7 @@ def _compare(node: ast.Compare) -> tuple[str, str | None, Any]:
 
 
 def _is_size(node: ast.expr) -> bool:
+    if isinstance(node, ast.Constant):  # a string may hold anything
+        return False
     text = ast.unparse(node)
     return ".size()" in text or ".stride()" in text or ".storage_offset()" in text

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from compilescope.analysis import report
 from compilescope.analysis.attempts import is_recompile
 from compilescope.analysis.failures import failed
 from compilescope.analysis.index import FrameGroup, Index
 from compilescope.analysis.limits import compiled_calls, eager_calls
+
+_NO_GRAPH = "a compile of it has no graph whose calls could be counted"
 
 
 def frames(index: Index) -> list[report.Frame]:
@@ -22,6 +26,9 @@ def _row(index: Index, frame: FrameGroup) -> report.Frame:
     costs = [c.wall_s + c.backward_s for c in started if c.wall_s is not None]
     was_refused = any(c.refused for c in frame.compiles)
     ops = [g.ops for g in graphs if g.ops is not None]
+    compiled = compiled_calls(index, frame)
+    eager = eager_calls(index, frame) if was_refused else 0
+    spent_s = round(sum(costs), 6) if costs or not started else None
     return report.Frame(
         function=place.function,
         file=index.paths.show(place.file),
@@ -29,16 +36,30 @@ def _row(index: Index, frame: FrameGroup) -> report.Frame:
         compile_ids=[str(c.id) for c in started],
         graphs=len(graphs),
         ops=max(ops) if ops else None if graphs else 0,
-        compiled_calls=compiled_calls(index, frame),
-        eager_calls=eager_calls(index, frame) if was_refused else 0,
-        compile_s=round(sum(costs), 6) if costs or not started else None,
+        compiled_calls=compiled,
+        eager_calls=eager,
+        compile_s=spent_s,
         graph_breaks=sum(len(index.breaks_of.get(c.id, ())) for c in started),
         recompiles=sum(is_recompile(c) for c in frame.compiles),
         status=_status(index, frame, len(graphs)),
         process=index.process.id,
         resumed_at=frame.resumed_at,
         called_from=index.called_from(frame),
+        missing=list(_missing(index, frame, compiled, eager, spent_s)),
     )
+
+
+def _missing(
+    index: Index, frame: FrameGroup, compiled: int | None, eager: int | None, spent_s: float | None
+) -> Iterator[report.Missing]:
+    if compiled is None:
+        graphs = [g for c in frame.compiles for g in index.graphs_of.get(c.id, ())]
+        uncounted = index.why_uncounted() if any(g.calls is None for g in graphs) else _NO_GRAPH
+        yield report.Missing("compiled_calls", uncounted)
+    if eager is None:
+        yield report.Missing("eager_calls", index.why_uncounted_eager())
+    if spent_s is None:
+        yield report.Missing("compile_s", "no compile of it ended")
 
 
 def _status(index: Index, frame: FrameGroup, graphs: int) -> str:

@@ -11,6 +11,7 @@ from compilescope.analysis import report
 from compilescope.analysis.compiled import Budget, Compiled
 from compilescope.analysis.guards import GuardLists
 from compilescope.analysis.index import Index, original_name
+from compilescope.analysis.nulls import explained
 from compilescope.analysis.symbols import Symbols
 from compilescope.model import CompileId, Graph, Specialized
 
@@ -34,7 +35,8 @@ def graphs(index: Index, budget: Budget) -> list[report.Graph]:
             symbol_guards=symbols.conditions(graph),
             guards=guards.of(index.process.compiles.get(graph.compile)),
         )
-        rows += compiled.rows(row, graph.compile, first=graph.compile not in seen)
+        made = compiled.rows(row, graph.compile, first=graph.compile not in seen)
+        rows += (explained(index, each) for each in made)
         seen.add(graph.compile)
     return rows
 

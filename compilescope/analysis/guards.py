@@ -37,4 +37,6 @@ class GuardLists:
             GuardRow(entry.source, list(entry.kinds), entry.origin, line_at(self._index, entry.at))
             for entry in entries[:MAX_ROWS]
         ]
-        return Guards(count, dict(kinds.most_common()), hot, compiled.guard_latency_us, rows, True)
+        return Guards(
+            count, dict(kinds.most_common()), hot, compiled.guard_latency_us, rows, True, len(entries)
+        )

@@ -132,6 +132,12 @@ class Index:
             return f"the hook that counts calls was not there: {hook}"
         return "the process ended before its first snapshot of the counters"
 
+    def why_uncounted_eager(self) -> str:
+        """Why calls after a refused compile have no count."""
+        if self.process.kind == "torch_trace":
+            return "a TORCH_TRACE log has no run-time counts"
+        return "the hook that counts guard misses after a limit was not there"
+
     @cached_property
     def breaks(self) -> tuple[Break, ...]:
         return tuple(Break(event, parse_break(event.text)) for event in self.process.breaks)

@@ -12,7 +12,6 @@ from compilescope.analysis.report import GuardChange, LimitHit, Missing
 from compilescope.model import Graph
 
 _SET_TO = re.compile(r"currently set to (\d+)")
-_NO_COUNT = "the hook that counts guard misses after a limit was not there"
 
 
 def limit_hits(index: Index, attempts: Attempts) -> tuple[list[LimitHit], list[Missing]]:
@@ -111,10 +110,7 @@ def _missing(index: Index, row: LimitHit) -> list[Missing]:
     found = []
     where = f"{row.function}() {row.file}:{row.line}"
     if row.eager_calls is None:
-        reason = (
-            _NO_COUNT if index.process.kind == "recording" else "a TORCH_TRACE log has no run-time counts"
-        )
-        found.append(Missing(f"eager_calls of {where}", reason))
+        found.append(Missing(f"eager_calls of {where}", index.why_uncounted_eager()))
     if row.total_calls is None:
         found.append(
             Missing(f"total_calls of {where}", "a compile of it has no graph whose calls could be counted")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from compilescope.analysis.attempts import Attempts
 from compilescope.analysis.change import UNKNOWN_NEW
 from compilescope.analysis.index import Index
-from compilescope.analysis.report import Bucket, Missing, RecordingInfo
+from compilescope.analysis.report import Bucket, Failure, GraphBreak, Missing, Recompile, RecordingInfo
 from compilescope.model import Process
 
 _HOOK_FACTS = {
@@ -84,6 +84,16 @@ def of_run(indexes: Sequence[Index], info: RecordingInfo, *, launched: bool) -> 
     elif launched and info.exit_status is None:
         found.append(Missing("exit_status", "nobody saw the program end"))
     return found
+
+
+def of_lines(rows: Sequence[GraphBreak | Recompile | Failure]) -> list[Missing]:
+    """Lines that are named without their text."""
+    places = {(row.file, row.line) for row in rows if row.code is None and row.line is not None}
+    if not places:
+        return []
+    fact = "code of " + ", ".join(f"{file}:{line}" for file, line in sorted(places, key=str)[:3])
+    more = f" and {len(places) - 3} more lines" if len(places) > 3 else ""
+    return [Missing(fact + more, "the text of that file is not in the recording")]
 
 
 def of_buckets(buckets: Sequence[Bucket]) -> list[Missing]:

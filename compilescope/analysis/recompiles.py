@@ -90,6 +90,7 @@ def _row(index: Index, cause: _Cause, origins: BreakOrigins) -> Recompile:
     last = cause.seen[-1][0].compile
     caller = next((p for a, _ in cause.seen if (p := index.user_call(a.compile.call))), None)
     wasted = [(a.compile.wall_s, a.compile.backward_s) for a, _ in made]
+    also = _also_failed(cause)
     return Recompile(
         function=index.blamed(frame, cause.seen[0][0].compile).function,
         file=index.paths.show(place.file),
@@ -101,7 +102,8 @@ def _row(index: Index, cause: _Cause, origins: BreakOrigins) -> Recompile:
         changes=[(c.old, c.new) for _, c in made],
         count=len(made),
         blocked_by_limit=len(refused),
-        also_failed=_also_failed(cause),
+        also_failed=also[:_MAX_ALSO_FAILED],
+        also_failed_count=len(also),
         caused_by=caused_by,
         benign=caused_by is None and _is_benign(made, refused, change),
         wasted_compile_s=_total(wasted),
@@ -161,8 +163,7 @@ def _also_failed(cause: _Cause) -> list[GuardChange]:
         for change in attempt.changes:
             if change.key != own.key:
                 others.setdefault(change.source, change)
-    rows = [GuardChange(c.source, c.old, c.new, c.kind) for c in others.values()]
-    return rows[:_MAX_ALSO_FAILED]
+    return [GuardChange(c.source, c.old, c.new, c.kind) for c in others.values()]
 
 
 def _is_benign(

@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from compilescope.analysis.missing import of_process
-from compilescope.analysis.report import Damage, ProcessInfo, RecordingInfo
+from compilescope.analysis.report import Damage, Missing, ProcessInfo, RecordingInfo
 from compilescope.model import Process, Run
+
+_NO_LAUNCH = "the program was not started by `compilescope run`"
 
 
 def recording_info(run: Run) -> RecordingInfo:
@@ -22,6 +24,18 @@ def recording_info(run: Run) -> RecordingInfo:
     counts_ns = max((p.counts_ns for p in processes if p.counts_ns), default=None)
     status = launch.get("exit_status")
     git: Mapping[str, Any] = launch.get("git") or {}
+    missing = []
+    if not git.get("revision"):
+        why = (
+            _NO_LAUNCH
+            if not launch
+            else "the working directory is in no git repository, or git did not answer"
+        )
+        missing += [Missing("git_revision", why), Missing("git_dirty", why)]
+    elif git.get("dirty") is None:
+        missing.append(Missing("git_dirty", "git did not say so in time"))
+    if counts_ns is None:
+        missing.append(Missing("counts_as_of", _why_no_counts(processes)))
     return RecordingInfo(
         path=run.path,
         command=[str(part) for part in launch.get("command") or (processes[0].argv if processes else ())],
@@ -36,7 +50,16 @@ def recording_info(run: Run) -> RecordingInfo:
         git_revision=git.get("revision"),
         git_dirty=git.get("dirty"),
         versions=dict(processes[0].versions) if processes else {},
+        missing=missing,
     )
+
+
+def _why_no_counts(processes: Sequence[Process]) -> str:
+    if any(p.kind == "torch_trace" for p in processes):
+        return "a TORCH_TRACE log has no run-time counts"
+    if not any(p.graphs for p in processes):
+        return "no graph was made whose calls could be counted"
+    return "the processes ended before their first snapshot of the counters"
 
 
 def process_info(process: Process) -> ProcessInfo:

@@ -42,6 +42,7 @@ class DetailBuilder:
         self._open: dict[int, tuple[Record, CompileId | None]] = {}
         self._threads: dict[int, str] = {}
         self._snapshots: list[SizeSnapshot] = []
+        self._snapshots_seen = 0
         self._calls: dict[int, int] = {}
         self._reasons: list[str] = []
         self._inductor = Collector()
@@ -62,6 +63,11 @@ class DetailBuilder:
     def kinds(self) -> frozenset[str]:
         """Of the records that something is taken from."""
         return INDUCTOR_KINDS | frozenset(self._handlers)
+
+    @property
+    def snapshots_read(self) -> tuple[int, int]:
+        """How many were kept, and how many there are."""
+        return len(self._snapshots), self._snapshots_seen
 
     def add(self, record: Record) -> None:
         if record.th is not None and record.c is not None:
@@ -151,7 +157,10 @@ class DetailBuilder:
             counts = {key: n for key, n in f.mapping(row[2]).items() if f.number(n) is not None}
             if not counts and f.number(row[1]) is not None:
                 counts = {"": row[1]}
-            if counts and f.number(row[0]) is not None and len(self._snapshots) < MAX_SNAPSHOTS:
+            if not counts or f.number(row[0]) is None:
+                continue
+            self._snapshots_seen += 1
+            if len(self._snapshots) < MAX_SNAPSHOTS:
                 self._snapshots.append(SizeSnapshot(record.t, row[0], counts))
         for serial, calls in f.sequence(record.x.get("i")):
             if f.number(serial) is not None and f.number(calls) is not None:

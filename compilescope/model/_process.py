@@ -65,7 +65,7 @@ class ProcessBuilder:
         self._eager: dict[int, int] = {}
         self._module_sources: dict[tuple[int, int], frozenset[str]] = {}
         self._stances: list[str] = []
-        self._compile_calls = 0
+        self._compile_calls = self._targets_seen = self._logs_seen = 0
         self._targets: list[CompileTarget] = []
         self._logs: list[LogLine] = []
         self._lost: Counter[str] = Counter()
@@ -209,10 +209,12 @@ class ProcessBuilder:
         self._compile_calls += 1
 
     def _target(self, record: Record) -> None:
+        self._targets_seen += 1
         if len(self._targets) < _MAX_TARGETS:
             self._targets.append(facts.target(self._source, record))
 
     def _log(self, record: Record) -> None:
+        self._logs_seen += 1
         if len(self._logs) < _MAX_LOGS:
             self._logs.append(facts.log_line(self._source, record))
 
@@ -280,7 +282,17 @@ class ProcessBuilder:
             bucket_events=bucket_events,
             dispatches=dispatches,
             detail=self._detail.finish() if self._detail is not None else None,
+            unread=self._unread(),
         )
+
+    def _unread(self) -> dict[str, tuple[int, int]]:
+        found = {
+            "warnings": (len(self._logs), self._logs_seen),
+            "places where torch.compile was asked for": (len(self._targets), self._targets_seen),
+        }
+        if self._detail is not None:
+            found["snapshots of sizes"] = self._detail.snapshots_read
+        return {what: (read, seen - read) for what, (read, seen) in found.items() if seen > read}
 
 
 def file_names(source: ProcessRecording) -> f.FileName:

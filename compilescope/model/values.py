@@ -261,6 +261,9 @@ class Process:
     bucket_events: tuple[BucketEvent, ...] = ()
     dispatches: tuple[Dispatch, ...] = ()
     detail: Detail | None = None  # None: it was not asked for
+    unread: Mapping[str, tuple[int, int]] = field(
+        default_factory=dict
+    )  # what -> (how many read, how many not)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,7 @@ RecordingInfo.name  The script, the module or -c, as a person would call the pro
 RecordingInfo.git_revision  Revision of the working tree; null outside a repository
 RecordingInfo.git_dirty  Whether the working tree had uncommitted changes
 RecordingInfo.versions  Versions by name: compilescope, python, torch, triton
+RecordingInfo.missing  Why a field above is null
 ProcessInfo.id  Name of the process' folder in the recording
 ProcessInfo.pid  Process id
 ProcessInfo.rank  Rank in a distributed job
@@ -139,6 +140,7 @@ Recompile.named_by_torch  How often torch's own message named this cause first
 Recompile.blocked_changes  [old, new] of each refused compile, in order
 Recompile.thread  Thread it happened on, when there were several
 Recompile.meaning  What the change amounts to: contiguous -> channels_last
+Recompile.also_failed_count  How many there are; also_failed lists the first of them
 LimitHit.function  Function that was refused
 LimitHit.file  {_FILE}
 LimitHit.line  {_LINE}
@@ -211,6 +213,7 @@ Frame.graph_breaks  Graph break sites in it
 Frame.recompiles  Recompiles of it
 Frame.status  compiled, graph break, recompiled, recompile limit, failed, skipped or empty
 Frame.process  {_PROCESS}
+Frame.missing  Why a field above is null
 Frame.resumed_at  Line at which a resume function goes on
 Frame.called_from  {_CALLED}
 Diagnosis.slug  Stable name of the diagnosis

@@ -119,7 +119,7 @@ def test_sizes_of_a_static_and_two_dynamic_entries_are_joined(training: Report) 
         9: (1, "counted"),
         3: (2, "counted"),
     }
-    assert [step.counts for step in sizes.steps] == [{"12": 2, "20": 1, "9": 1}, {"3": 2}]
+    assert [step.counts for step in sizes.steps] == [{"8": 1}, {"12": 2, "20": 1, "9": 1}, {"3": 2}]
     assert (sizes.seen_calls, sizes.unseen_calls, sizes.unseen_share) == (7, 0, 0.0)
 
 
