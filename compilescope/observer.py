@@ -31,6 +31,7 @@ __all__ = [
     "RungCompiled",
     "RungFailed",
     "RungRefused",
+    "RungVerified",
     "SymbolFact",
     "announce",
     "backends",
@@ -84,13 +85,17 @@ class EntryCaptured:
 
 @dataclass(frozen=True, slots=True)
 class RungCompiled:
-    """An artifact exists. ``kind`` is 'pin', 'range' or 'dynamic'.
+    """An artifact exists. ``kind`` is 'pin', 'pad', 'range' or 'dynamic'.
 
     ``sizes`` gives each bucketed name its low and high size, both included (equal for a pin). ``cache`` is
     'hit', 'miss', 'bypass' or 'none' (a compiler without a cache). ``kernels`` is None when not known.
     ``predicate`` is what must hold besides the sizes, as Python over the symbols. ``same_code_as`` is the
     label of an earlier rung with identical code, whose artifact this one shares. ``split_from`` is the label
     of the range this one is a part of: the compiler's own guards were narrower than what was asked for.
+
+    A pad serves smaller sizes too. Each call that it pads copies ``copied_bytes``: terms of a factor and the
+    names whose sizes in that call it is multiplied with; None where that is not known. ``random`` are
+    operations that draw other numbers in it than in the unpadded graph.
     """
 
     backend: str
@@ -106,6 +111,8 @@ class RungCompiled:
     predicate: tuple[str, ...]
     same_code_as: str | None = None
     split_from: str | None = None
+    copied_bytes: tuple[tuple[int, tuple[str, ...]], ...] | None = None
+    random: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +138,20 @@ class RungFailed:
     kind: str
     error: str
     wall_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class RungVerified:
+    """A padded call at ``sizes`` was compared with the unpadded graph: outputs, writes and gradients.
+
+    ``difference`` is the largest one, relative to the largest entry of its tensor.
+    """
+
+    backend: str
+    entry: int
+    rung: str
+    sizes: tuple[tuple[str, int], ...]
+    difference: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +188,23 @@ class BackendReset:
     entries: int
 
 
-Event = EntryCaptured | RungCompiled | RungRefused | RungFailed | GraphRecorded | GraphSkipped | BackendReset
+Event = (
+    EntryCaptured
+    | RungCompiled
+    | RungVerified
+    | RungRefused
+    | RungFailed
+    | GraphRecorded
+    | GraphSkipped
+    | BackendReset
+)
 
 
 @dataclass(frozen=True, slots=True)
 class DispatchCount:
-    """Calls since the process started. ``outcome`` is 'exact', 'range', 'dynamic', 'eager' or 'bypassed'.
+    """Calls since the process started. ``outcome`` is how a call was served.
+
+    It is 'exact', 'padded', 'range', 'dynamic', 'eager' or 'bypassed'.
 
     ``sizes`` are the bucketed sizes in the order of ``names``; None where more distinct sizes were seen than
     are counted one by one.

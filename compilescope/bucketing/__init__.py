@@ -11,6 +11,15 @@ from __future__ import annotations
 from compilescope.bucketing.backend import BucketedBackend
 from compilescope.bucketing.explain import Explanation
 from compilescope.bucketing.model import BucketedFunction, BucketedModule, bucketed
+from compilescope.bucketing.padding import Pad
 from compilescope.bucketing.warm_up import WarmUp
 
-__all__ = ["BucketedBackend", "BucketedFunction", "BucketedModule", "Explanation", "WarmUp", "bucketed"]
+__all__ = [
+    "BucketedBackend",
+    "BucketedFunction",
+    "BucketedModule",
+    "Explanation",
+    "Pad",
+    "WarmUp",
+    "bucketed",
+]

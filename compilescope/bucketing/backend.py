@@ -31,6 +31,7 @@ from compilescope.bucketing.identify import (
     symbols_of,
 )
 from compilescope.bucketing.inner import Inner, InnerCompiler
+from compilescope.bucketing.padding.contract import Pad, by_name
 from compilescope.bucketing.preconditions import bypass_reason
 from compilescope.bucketing.state import GlobalState
 from compilescope.errors import UsageError
@@ -54,6 +55,8 @@ class BucketedBackend:
     captured a graph, or only by ``warm_up``, until which calls run eagerly and are counted so.
     ``cuda_graphs`` records static rungs as CUDA graphs; their outputs are valid until the next call of the
     model unless ``clone_outputs``. "shared" records the dynamic artifact at each of their sizes: one compile.
+    ``pad`` are the contracts for ladders with pads. With ``verify`` a padded rung serves only after it has
+    been compared with the unpadded graph, in ``warm_up`` at several sizes or at its first call.
 
     Raises UsageError (LadderError for ladders) at once, and nothing of its own on a call.
     """
@@ -71,10 +74,15 @@ class BucketedBackend:
         build: Build = "capture",
         cuda_graphs: bool | Literal["shared"] = False,
         clone_outputs: bool = False,
+        pad: Sequence[Pad] = (),
+        verify: bool = False,
     ) -> None:
         self.name = self.__name__ = f"bucketed-{next(_numbers)}"
         self.dims = dims
         self.ladder = product_of(ladder, dims, only, budget)
+        with_pads = [name for name, each in self.ladder.ladders if each.pad_rungs]
+        self._contracts = by_name(pad, dims, with_pads)
+        self._verify = verify
         self._compiler = InnerCompiler(inner, mode, options)
         self._build: Build = build
         self._thread = threading.local()
@@ -113,6 +121,8 @@ class BucketedBackend:
             self._report,
             self._unarmed,
             self.graphs,
+            self._contracts,
+            self._verify,
         )
         self._entries.append(entry)
         if self._build == "capture" and not self._is_warming:
@@ -162,6 +172,23 @@ class BucketedBackend:
         finally:
             self._thread.warming = False
 
+    @contextmanager
+    def comparing(self) -> Iterator[None]:
+        """Within it this thread's calls compare padded rungs with the unpadded graph, uncounted."""
+        for entry in self._entries:
+            entry.dispatch.disarm()
+        self._thread.comparing = True
+        try:
+            yield
+        finally:
+            self._thread.comparing = False
+            self.arm()
+
+    @property
+    def verifies(self) -> bool:
+        """Whether padded rungs are compared before they serve."""
+        return self._verify
+
     def arm(self) -> None:
         """Serve every call with what has been built so far."""
         for entry in self._entries:
@@ -172,6 +199,8 @@ class BucketedBackend:
         return getattr(self._thread, "warming", False)
 
     def _unarmed(self, entry: Entry, arguments: tuple[Any, ...]) -> Any:
+        if getattr(self._thread, "comparing", False):
+            return entry.compare_padded(arguments)
         if self._is_warming or _has_fakes(arguments):
             outputs = entry.eager(*arguments)
         else:
@@ -248,9 +277,6 @@ def product_of(
     missing = [name for name in product.names if name not in named]
     if missing:
         raise UsageError(f"no dimension in dims is named {missing[0]!r}, which has a ladder")
-    pads = [name for name, each in product.ladders if each.pad_rungs]
-    if pads:
-        raise UsageError(f"the ladder of {pads[0]!r} has pads, and this backend does not pad: use pins")
     return product
 
 

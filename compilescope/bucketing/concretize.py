@@ -19,7 +19,7 @@ from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from compilescope.bucketing._torch import expression, hint_of
-from compilescope.bucketing.identify import Placeholder, symbols_of, traced_value
+from compilescope.bucketing.identify import ARGUMENT, Placeholder, symbols_of, traced_value
 from compilescope.observer import InputLayout
 
 
@@ -29,11 +29,13 @@ class ExampleTraits:
 
     requires_grad: bool
     is_parameter: bool
+    argument: str = ""
 
     @classmethod
     def of(cls, example: Any) -> ExampleTraits:
         is_tensor = isinstance(example, torch.Tensor)
-        return cls(is_tensor and example.requires_grad, isinstance(example, torch.nn.Parameter))
+        is_parameter = isinstance(example, torch.nn.Parameter)
+        return cls(is_tensor and example.requires_grad, is_parameter, getattr(example, ARGUMENT, ""))
 
 
 class PrivateWorld:

@@ -1,4 +1,4 @@
-"""Which artifact serves a call: exact, then range, then dynamic, then eager. Never an assertion.
+"""Which artifact serves a call: exact, then padded, range, dynamic, eager. Never an assertion.
 
 The function is generated, because a call through it should cost a dictionary look-up and an increment.
 Increments are plain ``counts[key] += 1``: CPython switches threads only between calls and at backward jumps,
@@ -23,6 +23,11 @@ OTHER = "other sizes"
 
 SizeCounts = dict[Any, int]
 
+_Choice = tuple[Any, Artifact | None, SizeCounts, Any]
+"""What a call may be padded to: condition on ``a``, artifact, its counters, the key to count under."""
+
+_NOTHING: _Choice = (None, None, {}, None)
+
 
 @dataclass(slots=True)
 class Served:
@@ -33,6 +38,26 @@ class Served:
     artifact: Artifact
     predicate: tuple[str, ...] = ()
     counts: SizeCounts = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class PadRung:
+    """A rung that smaller sizes are padded up to. ``bounds`` has a limit for each symbol that is padded, the
+    ``exact`` size of each that is not, None for one that is free.
+
+    ``check``, while it is set, serves a call instead and sees whether the padded artifact may.
+    """
+
+    served: Served
+    bounds: tuple[int | None, ...]
+    exact: tuple[int | None, ...]
+    check: Artifact | None = None
+
+    def holds(self, sizes: Sequence[int]) -> bool:
+        return all(
+            (most is None or size <= most) and (only is None or size == only)
+            for size, most, only in zip(sizes, self.bounds, self.exact, strict=True)
+        )
 
 
 class Dispatch:
@@ -50,6 +75,8 @@ class Dispatch:
         self._labels: dict[Any, str] = {}
         self._choices: dict[tuple[int, ...], dict[Any, tuple[Any, Artifact, SizeCounts]]] = {}
         self._conditional: list[Served] = []
+        self._pads: list[PadRung] = []
+        self._padded: dict[Any, _Choice] = {}
         self._steps: list[Served] = []
         self._scope: dict[str, Any] = {
             "math": math,
@@ -58,7 +85,10 @@ class Dispatch:
             "pins": self._pins,
             "hits": self._hits,
             "admit": _admit,
+            "padded": self._padded,
+            "choose": self._choose,
         }
+        self._read = eval(f"lambda a: ({''.join(f'{symbol}, ' for symbol in symbols)})", self._scope)
         self._unarmed_code = self._define(["    return unarmed(*a)"]).__code__
         self.armed = self._define(["    return unarmed(*a)"])
         self.function = self._define(["    return unarmed(*a)"])
@@ -75,6 +105,27 @@ class Dispatch:
         self._conditional.append(served)
         holds = self._condition(served.predicate) if served.predicate else None
         self._choices.setdefault(fixed, {})[key] = (holds, served.artifact, served.counts)
+
+    def add_pad(self, rung: PadRung) -> None:
+        """Serve calls that the rung holds and nothing smaller does; pads come smallest first."""
+        self._pads.append(rung)
+
+    def sizes(self, arguments: tuple[Any, ...]) -> tuple[int, ...]:
+        """The symbols' values in a call."""
+        return tuple(self._read(arguments))
+
+    def padding(self, sizes: Sequence[int]) -> PadRung | None:
+        """The smallest pad that holds ``sizes``."""
+        return next((rung for rung in self._pads if rung.holds(sizes)), None)
+
+    def pads_changed(self) -> None:
+        """A check has passed: look again which pad serves a size."""
+        self._padded.clear()
+
+    def drop_pad(self, rung: PadRung) -> None:
+        """Serve no further call by ``rung``."""
+        self._pads.remove(rung)
+        self._padded.clear()
 
     def add_step(self, served: Served) -> None:
         """Append to the chain between the exact look-ups and the fallback."""
@@ -98,7 +149,8 @@ class Dispatch:
         """(rung, outcome, key, calls so far) for everything that was called; the key may be ``OTHER``."""
         for key, count in list(self._hits.items()):
             yield self._labels[key], "exact", key, count
-        for served in (*self._conditional, *self._steps, self._fallback):
+        pads = [rung.served for rung in self._pads]
+        for served in (*self._conditional, *pads, *self._steps, self._fallback):
             for key, count in list(served.counts.items()):
                 yield served.rung, served.outcome, key, count
 
@@ -119,6 +171,14 @@ class Dispatch:
             ]
         for number, fixed in enumerate(sorted(self._choices, key=len, reverse=True)):
             lines += self._choice_lines(number, fixed)
+        if self._pads:
+            lines += [
+                "    rung = padded.get(k) or choose(k)",
+                "    artifact = rung[1]",
+                "    if artifact is not None and (rung[0] is None or rung[0](a)):",
+                "        rung[2][rung[3]] += 1",
+                "        return artifact(*a)",
+            ]
         for number, served in enumerate((*self._steps, self._fallback)):
             lines += self._step_lines(number, served)
         return lines
@@ -143,6 +203,20 @@ class Dispatch:
             f"        return step_{number}(*a)",
         ]
 
+    def _choose(self, key: Any) -> _Choice:
+        """The pad that serves a key, its condition and its counter; remembered for the next call."""
+        rung = self.padding(self.values(key) or ())
+        if rung is None:
+            chosen = _NOTHING
+        else:
+            holds = self._condition(rung.served.predicate) if rung.served.predicate else None
+            artifact = rung.served.artifact if rung.check is None else rung.check
+            counts = rung.served.counts if rung.check is None else self._fallback.counts
+            chosen = (holds, artifact, counts, _admit(counts, key))
+        if len(self._padded) < DISTINCT_SIZES:
+            self._padded[key] = chosen
+        return chosen
+
     def _key_source(self, positions: Sequence[int]) -> str:
         symbols = [self._symbols[position] for position in positions]
         return symbols[0] if len(symbols) == 1 else f"({', '.join(symbols)})"
@@ -161,6 +235,6 @@ def _key(sizes: Sequence[int]) -> Any:
 
 
 def _admit(counts: SizeCounts, key: Any) -> Any:
-    admitted = key if len(counts) < DISTINCT_SIZES else OTHER
+    admitted = key if key in counts or len(counts) < DISTINCT_SIZES else OTHER
     counts.setdefault(admitted, 0)
     return admitted

@@ -15,14 +15,18 @@ from torch import fx
 from compilescope.bucketing._torch import compile_lock
 from compilescope.bucketing.compile import CapturedGraph, CompiledRung, at_sizes, compile_rung
 from compilescope.bucketing.concretize import literal_copy
-from compilescope.bucketing.dispatch import Dispatch, Served
+from compilescope.bucketing.dispatch import Dispatch, PadRung, Served
 from compilescope.bucketing.graphs import CudaGraphs
 from compilescope.bucketing.guards import UnreachableGuardError
 from compilescope.bucketing.identify import BoundName, symbols_of, traced_value
-from compilescope.bucketing.inner import InnerCompiler, as_eager
+from compilescope.bucketing.inner import Artifact, InnerCompiler, as_eager
+from compilescope.bucketing.padding.call import PaddedCall
+from compilescope.bucketing.padding.contract import PaddingRefusedError
+from compilescope.bucketing.padding.rungs import Contracts, EntryPadding
+from compilescope.bucketing.padding.verify import FirstCall, difference
 from compilescope.bucketing.plan import Job, Refusal, plan, remainder
 from compilescope.ladder import LadderProduct
-from compilescope.observer import DispatchCount, Event, RungCompiled, RungFailed, RungRefused
+from compilescope.observer import DispatchCount, Event, RungCompiled, RungFailed, RungRefused, RungVerified
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +36,9 @@ MAX_SPLITS = 8
 TAGGED_CALLS = 8
 """First calls, behind which a next graph may be captured: an int becomes symbolic at its second value."""
 
-_OUTCOMES = {"pin": "exact", "range": "range", "dynamic": "dynamic"}
+_OUTCOMES = {"pin": "exact", "pad": "padded", "range": "range", "dynamic": "dynamic"}
+
+_STATIC = ("pin", "pad")
 
 
 class Entry:
@@ -49,6 +55,8 @@ class Entry:
         report: Callable[[Event], None],
         unarmed: Callable[[Entry, tuple[Any, ...]], Any],
         graphs: CudaGraphs | None = None,
+        contracts: Contracts | None = None,
+        verify: bool = False,
     ) -> None:
         self.backend = backend
         self.number = number
@@ -66,6 +74,8 @@ class Entry:
         self._captured: CapturedGraph | None = captured
         self._compiler = compiler
         self._graphs = graphs
+        self._padding = EntryPadding(captured, names, contracts or {}, verified=verify)
+        self._verify = verify
         self._report = report
         self._shared: dict[tuple[str, ...], tuple[str, Any]] = {}
         self._dynamic: tuple[CompiledRung, tuple[str, ...]] | None = None
@@ -76,7 +86,8 @@ class Entry:
             Served("eager", "eager", self.eager),
             lambda *arguments: unarmed(self, arguments),
         )
-        for step in plan(ladder, names, symbols_of(captured.inputs), captured.shape_env):
+        symbols = symbols_of(captured.inputs)
+        for step in plan(ladder, names, symbols, captured.shape_env, self._padding.refused):
             self._schedule(step)
         if graphs is not None and graphs.share_code:
             self.pending.rotate(1)  # the dynamic one, planned last, is what the others share
@@ -101,6 +112,18 @@ class Entry:
         if self._tagged_calls >= TAGGED_CALLS or not self.output_names:
             self.dispatch.arm()
         return outputs
+
+    def compare_padded(self, arguments: tuple[Any, ...]) -> Any:
+        """Serve the unpadded graph's result; see before whether the pad that would serve gives the same."""
+        sizes = self.dispatch.sizes(arguments)
+        rung = self.dispatch.padding(sizes)
+        if rung is not None and self._verify:
+            self._judge(
+                rung,
+                *difference(self.eager, rung.served.artifact, arguments, grad=self.state.grad_enabled),
+                sizes,
+            )
+        return self.eager(*arguments)
 
     def dispatch_counts(self) -> list[DispatchCount]:
         return [
@@ -128,7 +151,7 @@ class Entry:
             refusal.kind,
             refusal.reason,
             violated.guard if violated else None,
-            violated.user_line if violated else None,
+            refusal.user_line,
         )
         self.refused[refusal.label] = event
         self._report(event)
@@ -149,7 +172,10 @@ class Entry:
             _log.warning("rung %s of entry %d failed to compile: %s", job.label, self.number, text)
             self._report(RungFailed(self.backend, self.number, job.label, job.kind, text, wall_s))
         else:
-            parts = self._accept(job, compiled)
+            try:
+                parts = self._accept(job, compiled)
+            except PaddingRefusedError as refused:
+                self._refuse(Refusal(job.label, job.kind, refused.reason, at_line=refused.user_line))
         self.pending.popleft()
         for part in parts:
             if isinstance(part, Job):
@@ -167,17 +193,65 @@ class Entry:
         if job.kind == "dynamic":
             self._dynamic = compiled, conditions
         served = Served(job.label, _OUTCOMES[job.kind], artifact, conditions)
-        if job.kind == "pin":
+        padded: PaddedCall | None = None
+        if job.kind == "pad":
+            padded = self._padding.call(self._captured, job.padded, job.sizes, artifact)
+            self._add_pad(job, padded.function, served)
+        elif job.kind == "pin":
             self.dispatch.add_pin([job.sizes.get(symbol) for symbol in self._symbols], served)
         else:
             self.dispatch.add_step(served)
-        self._report(self._compiled_event(job, compiled, spans, same_code_as))
+        self._report(self._compiled_event(job, compiled, spans, same_code_as, padded))
         return parts
+
+    def _add_pad(self, job: Job, padded: Artifact, served: Served) -> None:
+        """Its own size needs no padding; smaller ones go through the padded call."""
+        sizes = [job.sizes.get(symbol) for symbol in self._symbols]
+        self.dispatch.add_pin(sizes, Served(job.label, "exact", served.artifact, served.predicate))
+        padded_symbols = {
+            self._symbols[i] for n, i in zip(self._names, self._key_positions, strict=True) if n in job.padded
+        }
+        is_padded = [symbol in padded_symbols for symbol in self._symbols]
+        rung = PadRung(
+            Served(job.label, "padded", padded, served.predicate),
+            tuple(size if wide else None for size, wide in zip(sizes, is_padded, strict=True)),
+            tuple(None if wide else size for size, wide in zip(sizes, is_padded, strict=True)),
+        )
+        if self._verify:
+            self._check_first(rung)
+        self.dispatch.add_pad(rung)
+
+    def _check_first(self, rung: PadRung) -> None:
+        def outcome(found: str | None, worst: float) -> None:
+            self._judge(rung, found, worst, None)
+
+        rung.check = FirstCall(self.eager, rung.served.artifact, self.state.grad_enabled, outcome)
+
+    def _judge(self, rung: PadRung, found: str | None, worst: float, sizes: tuple[int, ...] | None) -> None:
+        label = rung.served.rung
+        if found is not None:
+            self.dispatch.drop_pad(rung)
+            _log.warning("pad %s of entry %d is refused: %s", label, self.number, found)
+            self._refuse(Refusal(label, "pad", f"padded and unpadded disagree: {found}"))
+            return
+        rung.check = None
+        self.dispatch.pads_changed()
+        named = (
+            ()
+            if sizes is None
+            else tuple(zip(self._names, (sizes[p] for p in self._key_positions), strict=True))
+        )
+        self._report(RungVerified(self.backend, self.number, label, named, worst))
 
     def _of_dynamic(self, job: Job) -> CompiledRung | None:
         """A static rung that is the dynamic artifact, recorded at its sizes; None where it needs its own."""
         assert self._captured is not None
-        if self._graphs is None or not self._graphs.share_code or self._dynamic is None or job.kind != "pin":
+        if (
+            self._graphs is None
+            or not self._graphs.share_code
+            or self._dynamic is None
+            or job.kind not in _STATIC
+        ):
             return None
         compiled, conditions = self._dynamic
         shared = at_sizes(self._captured, compiled, "dynamic", conditions, job.sizes)
@@ -203,7 +277,7 @@ class Entry:
     def _artifact(self, job: Job, compiled: CompiledRung) -> tuple[Any, str | None]:
         """Ranges often yield the very same code: they share one artifact."""
         code = tuple(compiled.notes.code)
-        if job.kind == "pin" or not all(code):
+        if job.kind in _STATIC or not all(code):
             return compiled.artifact, compiled.same_code_as
         label, artifact = (
             self._shared.setdefault(code, (job.label, compiled.artifact)) if code else ("", None)
@@ -227,6 +301,7 @@ class Entry:
         compiled: CompiledRung,
         spans: Mapping[Any, tuple[int, int | None]],
         same_code_as: str | None,
+        padded: PaddedCall | None,
     ) -> RungCompiled:
         bounds: dict[Any, tuple[int, int | None]] = {s: (size, size) for s, size in job.sizes.items()}
         bounds |= spans
@@ -245,6 +320,10 @@ class Entry:
             predicate=self._readable(compiled.predicate, spans),
             same_code_as=same_code_as,
             split_from=job.split_from,
+            copied_bytes=padded.copied_bytes(dict(zip(firsts.values(), firsts, strict=True)))
+            if padded
+            else None,
+            random=self._padding.random(job.padded),
         )
 
     def _readable(self, predicate: Iterable[str], spans: Mapping[Any, Any]) -> tuple[str, ...]:

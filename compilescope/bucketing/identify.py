@@ -22,6 +22,9 @@ Dynamo names a graph input after the frame it compiles, which need not be the us
 traced from inside), so the argument's name is not enough; the backend sees the very tensor that was passed.
 """
 
+ARGUMENT = "_compilescope_argument"
+"""Attribute that carries the argument's name in the user's own signature, for the same reason."""
+
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
@@ -116,9 +119,17 @@ def bind_names(
             continue
         for dim, name in _names_of(each, example, dims).items():
             if name is not None and name in wanted and dim < each.value.dim():
-                where = f"{_argument(each.source) or each.name}.size({dim})"
+                where = f"{argument_of(each) or each.name}.size({dim})"
                 seen.setdefault(name, []).append((expression(each.value.shape[dim]), where))
     return {name: _bind(sizes) for name, sizes in seen.items()}
+
+
+def argument_of(each: Placeholder) -> str:
+    """ "L['x']" -> 'x', "L['args'][0]" -> 'args[0]'; '' for what is no argument of the frame."""
+    if not each.source.startswith("L['"):
+        return ""
+    name, _, rest = each.source[3:].partition("']")
+    return name + rest
 
 
 def facts(shape_env: Any, symbols: Iterable[Any], names: Mapping[str, BoundName]) -> tuple[SymbolFact, ...]:
@@ -152,15 +163,7 @@ def _names_of(each: Placeholder, example: Any, dims: Dims) -> Mapping[int, str |
     # Dynamo passes fakes when it cuts the graph into pieces for DDP.
     passed = getattr(each.grapharg, "example", None) if isinstance(example, FakeTensor) else example
     tagged: Mapping[int, str | None] | None = getattr(passed, TAG, None)
-    return tagged if tagged is not None else dims.get(_argument(each.source), {})
-
-
-def _argument(source: str) -> str:
-    """ "L['x']" -> 'x', "L['args'][0]" -> 'args[0]'; other sources are no argument of the frame."""
-    if not source.startswith("L['"):
-        return ""
-    name, _, rest = source[3:].partition("']")
-    return name + rest
+    return tagged if tagged is not None else dims.get(argument_of(each), {})
 
 
 def _source_of(node: torch.fx.Node) -> str:

@@ -14,8 +14,9 @@ import torch
 from compilescope.bucketing import warm_up as warming
 from compilescope.bucketing.backend import BucketedBackend, Build, Ladder
 from compilescope.bucketing.explain import Explanation
-from compilescope.bucketing.identify import TAG, Dims
+from compilescope.bucketing.identify import ARGUMENT, TAG, Dims
 from compilescope.bucketing.inner import Inner
+from compilescope.bucketing.padding.contract import Pad
 from compilescope.bucketing.warm_up import WarmUp
 from compilescope.errors import UsageError
 from compilescope.observer import RungCompiled, RungFailed, RungRefused
@@ -73,6 +74,7 @@ class Bucketed:
             line.close()
         for mode in _modes(grad, inference_mode):
             with mode(), warming.side_effects_undone(self._target):
+                warming.compare_padded(self.backend, self._call_resized(bound), self._capture_sizes(bound))
                 warming.record_graphs(self.backend, self._call_resized(bound), self._capture_sizes(bound))
         kinds = [type(event) for event in self.backend.events()[seen:]]
         return WarmUp(
@@ -90,7 +92,7 @@ class Bucketed:
         for name, position in self._positions.items():
             tensor = arguments[position] if position < len(arguments) else by_name.get(name)
             if isinstance(tensor, torch.Tensor):
-                mark(tensor, self._marks[name])
+                mark(tensor, self._marks[name], name)
         if self.backend.graphs is not None:
             self.backend.graphs.begin()
 
@@ -168,6 +170,8 @@ def bucketed(
     build: Build = "capture",
     cuda_graphs: bool | Literal["shared"] = False,
     clone_outputs: bool = False,
+    pad: Sequence[Pad] = (),
+    verify: bool = False,
     dynamic: bool | None = None,
     fullgraph: bool = False,
 ) -> Any:
@@ -189,17 +193,20 @@ def bucketed(
         build=build,
         cuda_graphs=cuda_graphs,
         clone_outputs=clone_outputs,
+        pad=pad,
+        verify=verify,
     )
     wrapper = BucketedModule if isinstance(model, torch.nn.Module) else BucketedFunction
     return wrapper(model, backend, dynamic=dynamic, fullgraph=fullgraph)
 
 
-def mark(tensor: torch.Tensor, dims: Mapping[int, str | None]) -> None:
+def mark(tensor: torch.Tensor, dims: Mapping[int, str | None], argument: str = "") -> None:
     """Ask Dynamo to keep these dimensions symbolic, and tell the backend their names.
 
     A dimension that the model's code fixes to a constant becomes one, where ``mark_dynamic`` would raise.
     """
     setattr(tensor, TAG, dims)
+    setattr(tensor, ARGUMENT, argument)
     torch._dynamo.maybe_mark_dynamic(tensor, [dim for dim in dims if dim < tensor.dim()])
 
 

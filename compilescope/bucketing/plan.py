@@ -9,7 +9,8 @@ from typing import Any
 from compilescope.bucketing._torch import hint_of
 from compilescope.bucketing.guards import Violation, admitted_hint, admitted_range, violation
 from compilescope.bucketing.identify import BoundName
-from compilescope.ladder import BucketLadder, JointRung, LadderProduct, Pin, Range
+from compilescope.bucketing.padding.contract import PaddingRefusedError
+from compilescope.ladder import BucketLadder, JointRung, LadderProduct, Pad, Pin, Range
 
 Span = tuple[int, int | None]
 
@@ -20,7 +21,10 @@ LARGEST_INT32 = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """An artifact to make. ``spans`` are for free symbols; ``split_from`` is the range this is a part of."""
+    """An artifact to make. ``spans`` are for free symbols; ``split_from`` is the range this is a part of.
+
+    ``padded`` are the names whose size may be smaller than that of the rung.
+    """
 
     label: str
     kind: str
@@ -28,6 +32,7 @@ class Job:
     hints: Mapping[Any, int] = field(default_factory=dict)
     spans: Mapping[Any, Span] = field(default_factory=dict)
     split_from: str | None = None
+    padded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +43,24 @@ class Refusal:
     kind: str
     reason: str
     violated: Violation | None = None
+    at_line: str | None = None
+
+    @property
+    def user_line(self) -> str | None:
+        return self.at_line if self.violated is None else self.violated.user_line
 
 
 def plan(
-    ladder: LadderProduct, names: Mapping[str, BoundName], symbols: Iterable[Any], shape_env: Any
+    ladder: LadderProduct,
+    names: Mapping[str, BoundName],
+    symbols: Iterable[Any],
+    shape_env: Any,
+    cannot_pad: Mapping[str, PaddingRefusedError] | None = None,
 ) -> list[Job | Refusal]:
-    """Pins, then ranges, then the dynamic artifact for the rest. ``symbols`` are all of the graph's."""
+    """Pins, pads, then ranges, then the dynamic artifact for the rest. ``symbols`` are all of the graph's."""
     steps: list[Job | Refusal] = []
-    for joint in ladder.exact():
-        steps += _once(_pin(joint, names, shape_env), steps)
+    for joint in (*ladder.exact(), *ladder.pads()):
+        steps += _once(_static(joint, names, shape_env, cannot_pad or {}), steps)
     for joint in ladder.ranges():
         steps += _once(_range(joint, names, shape_env), steps)
     steps.append(_dynamic(ladder, names, symbols, shape_env))
@@ -85,26 +99,37 @@ def _once(step: Job | Refusal | None, steps: list[Job | Refusal]) -> list[Job | 
     return [step] if step is not None and all(step.label != other.label for other in steps) else []
 
 
-def _pin(joint: JointRung, names: Mapping[str, BoundName], shape_env: Any) -> Job | Refusal | None:
+def _static(
+    joint: JointRung,
+    names: Mapping[str, BoundName],
+    shape_env: Any,
+    cannot_pad: Mapping[str, PaddingRefusedError],
+) -> Job | Refusal | None:
     here = [(name, rung) for name, rung in joint.steps if name in names]
     label = JointRung(tuple(here)).label
+    padded = tuple(name for name, rung in here if isinstance(rung, Pad) and names[name].symbols)
+    kind = "pad" if padded else "pin"
     sizes: dict[Any, int] = {}
     for name, rung in here:
-        assert isinstance(rung, Pin)
+        assert isinstance(rung, (Pin, Pad))
         bound = names[name]
         if not bound.symbols:
             if bound.static == rung.size:
                 continue
-            return Refusal(label, "pin", _static_reason(name, bound))
+            return Refusal(label, kind, _static_reason(name, bound))
         for symbol in bound.symbols:
             if sizes.setdefault(symbol, rung.size) != rung.size:
                 return Refusal(
-                    label, "pin", f"{name} had the same size as another symbol when traced: they are one"
+                    label, kind, f"{name} had the same size as another symbol when traced: they are one"
                 )
     broken = violation(shape_env, sizes)
     if broken is not None:
-        return Refusal(label, "pin", "a guard of the trace excludes this size", broken)
-    return Job(label, "pin", sizes) if sizes else None
+        return Refusal(label, kind, "a guard of the trace excludes this size", broken)
+    for name in padded:
+        if name in cannot_pad:
+            refused = cannot_pad[name]
+            return Refusal(label, kind, refused.reason, at_line=refused.user_line)
+    return Job(label, kind, sizes, padded=padded) if sizes else None
 
 
 def _range(joint: JointRung, names: Mapping[str, BoundName], shape_env: Any) -> Job | Refusal | None:

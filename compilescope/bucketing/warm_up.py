@@ -16,7 +16,7 @@ from compilescope.bucketing.backend import BucketedBackend
 from compilescope.bucketing.entry import Entry
 from compilescope.bucketing.plan import Job
 from compilescope.bucketing.state import GlobalState
-from compilescope.ladder import JointRung
+from compilescope.ladder import JointRung, Pin
 
 Call = Callable[[Mapping[str, int]], None]
 """Run the model once on the example, resized so that each named symbol has the given size."""
@@ -43,7 +43,7 @@ def capture(backend: BucketedBackend, call: Call, sizes: Mapping[str, int]) -> N
         call(sizes)
         # Behind a graph break Dynamo takes an int for a constant until it sees a second value.
         call(_other_sizes(backend, sizes))
-        for joint in (*backend.ladder.exact(), *backend.ladder.ranges()):
+        for joint in (*backend.ladder.exact(), *backend.ladder.pads(), *backend.ladder.ranges()):
             if _is_missing(backend, joint):
                 call(dict(sizes) | {name: rung.tuned_at for name, rung in joint.steps})
 
@@ -62,10 +62,36 @@ def record_graphs(backend: BucketedBackend, call: Call, sizes: Mapping[str, int]
     graphs = backend.graphs
     if graphs is None or not graphs.is_pending():
         return
-    rungs = sorted(backend.ladder.exact(), key=lambda each: -prod(rung.tuned_at for _, rung in each.steps))
+    static = (*backend.ladder.exact(), *backend.ladder.pads())
+    rungs = sorted(static, key=lambda each: -prod(rung.tuned_at for _, rung in each.steps))
     with graphs.warming():
         for joint in rungs:
             call(dict(sizes) | {name: rung.tuned_at for name, rung in joint.steps})
+
+
+def compare_padded(backend: BucketedBackend, call: Call, sizes: Mapping[str, int]) -> None:
+    """Compare each pad with the unpadded graph: a row short of it, at half, a row above the pad below."""
+    if not backend.verifies:
+        return
+    with backend.comparing():
+        for joint in backend.ladder.pads():
+            for some in _padded_sizes(backend, joint):
+                call(dict(sizes) | some)
+
+
+def _padded_sizes(backend: BucketedBackend, joint: JointRung) -> list[dict[str, int]]:
+    """From the largest size that the pad serves down to the smallest."""
+    ladders = dict(backend.ladder.ladders)
+    found: list[dict[str, int]] = []
+    for part in (1.0, 0.5, 0.0):
+        some = {}
+        for name, rung in joint.steps:
+            below = max((pad.size for pad in ladders[name].pad_rungs if pad.size < rung.high), default=1)
+            span = rung.high - 1 - (below + 1)
+            some[name] = rung.high if isinstance(rung, Pin) else max(2, below + 1 + int(part * span))
+        if some not in found:
+            found.append(some)
+    return found
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from math import prod
 
 from compilescope.ladder.errors import LadderError
 from compilescope.ladder.ladder import BucketLadder
-from compilescope.ladder.rungs import Pin, Rung
+from compilescope.ladder.rungs import Pad, Pin, Rung
 
 DEFAULT_BUDGET = 64
 
@@ -35,10 +35,10 @@ class JointRung:
 class LadderProduct:
     """The rungs to compile for several symbols.
 
-    ``ladders`` gives each name its ladder. Without ``only`` the pins of all names are crossed, and so are
-    their ranges; with it just the listed combinations of pins are made, each a mapping of name to size,
-    where a name left out stays symbolic. Raises LadderError when more than ``budget`` artifacts would be
-    compiled: a full cross product grows fast and nobody waits for it.
+    ``ladders`` gives each name its ladder. Without ``only`` the pins and pads of all names are crossed, and
+    so are their ranges; with it just the listed combinations of pins and pads are made, each a mapping of
+    name to size, where a name left out stays symbolic. Raises LadderError when more than ``budget`` artifacts
+    would be compiled: a full cross product grows fast and nobody waits for it.
     """
 
     ladders: tuple[tuple[str, BucketLadder], ...]
@@ -72,11 +72,12 @@ class LadderProduct:
 
     def exact(self) -> tuple[JointRung, ...]:
         """The static rungs, those that fix most names first; ties from the smallest size up."""
-        if self.only is None:
-            pins = [[(name, pin) for pin in ladder.pin_rungs] for name, ladder in self.ladders]
-            return tuple(JointRung(steps) for steps in product(*pins))
-        listed = (JointRung(tuple((name, Pin(size)) for name, size in steps)) for steps in self.only)
-        return tuple(sorted(listed, key=lambda joint: -len(joint.steps)))
+        return tuple(joint for joint in self._static() if joint.is_exact)
+
+    def pads(self) -> tuple[JointRung, ...]:
+        """The static rungs that some name may be padded up to, smallest first."""
+        padded = [joint for joint in self._static() if not joint.is_exact]
+        return tuple(sorted(padded, key=lambda joint: prod(rung.high for _, rung in joint.steps)))
 
     def ranges(self) -> tuple[JointRung, ...]:
         """The dynamic rungs: a range per name, crossed; a name without a range stays symbolic."""
@@ -87,11 +88,23 @@ class LadderProduct:
         ]
         return tuple(JointRung(steps) for steps in product(*spans)) if spans else ()
 
+    def _static(self) -> list[JointRung]:
+        """Pins and pads, those that fix most names first."""
+        if self.only is None:
+            rungs = [[(name, rung) for rung in _fixed(ladder)] for name, ladder in self.ladders]
+            return [JointRung(steps) for steps in product(*rungs)]
+        ladders = dict(self.ladders)
+        listed = [
+            JointRung(tuple((name, _of_size(ladders[name], size)) for name, size in steps))
+            for steps in self.only
+        ]
+        return sorted(listed, key=lambda joint: -len(joint.steps))
+
     def _count(self) -> int:
         ladders = [ladder for _, ladder in self.ladders]
-        pins = prod(len(ladder.pin_rungs) for ladder in ladders) if self.only is None else len(self.only)
+        static = prod(len(_fixed(ladder)) for ladder in ladders) if self.only is None else len(self.only)
         with_ranges = [len(ladder.range_rungs) for ladder in ladders if ladder.range_rungs]
-        return pins + (prod(with_ranges) if with_ranges else 0)
+        return static + (prod(with_ranges) if with_ranges else 0)
 
     def _check_only(self) -> None:
         ladders = dict(self.ladders)
@@ -105,7 +118,15 @@ class LadderProduct:
             for name, size in steps:
                 if name not in ladders:
                     raise LadderError(f"combination {dict(steps)} names {name!r}, which has no ladder")
-                if all(pin.size != size for pin in ladders[name].pin_rungs):
+                if all(rung.size != size for rung in _fixed(ladders[name])):
                     raise LadderError(
-                        f"combination {dict(steps)}: {size} is not a pin of the ladder of {name!r}"
+                        f"combination {dict(steps)}: {size} is not a pin of the ladder of {name!r}, nor a pad"
                     )
+
+
+def _fixed(ladder: BucketLadder) -> tuple[Pin | Pad, ...]:
+    return (*ladder.pin_rungs, *ladder.pad_rungs)
+
+
+def _of_size(ladder: BucketLadder, size: int) -> Pin | Pad:
+    return next(rung for rung in _fixed(ladder) if rung.size == size)

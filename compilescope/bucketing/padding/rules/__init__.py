@@ -1,0 +1,37 @@
+"""A rule for each ATen operation whose rows are known to stay apart, or to meet only where a mask hides pads.
+
+A rule takes an operation and gives the rows of its results, or raises PaddingRefusedError. An operation
+without a rule that touches a padded row is refused: a wrong answer is worse than a slow one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from compilescope.bucketing.padding.operation import Operation
+from compilescope.bucketing.padding.rows import Rows
+from compilescope.bucketing.padding.rules import indexing, making, mixing, pointwise, products, views
+from compilescope.bucketing.padding.rules.pointwise import pointwise as pointwise_rule
+from compilescope.bucketing.padding.rules.products import attention as attention_rule
+
+Rule = Callable[[Operation], Rows | Sequence[Rows]]
+
+RULES: dict[str, Rule] = {
+    **pointwise.RULES,
+    **views.RULES,
+    **indexing.RULES,
+    **mixing.RULES,
+    **products.RULES,
+    **making.RULES,
+}
+
+TAKES_SIZES: frozenset[str] = views.TAKES_SIZES | making.TAKES_SIZES
+"""Operations whose integer arguments are shapes; elsewhere a padded size would be a wrong number."""
+
+
+def is_ruled(name: str) -> bool:
+    return name in RULES
+
+
+__all__: list[Any] = ["RULES", "TAKES_SIZES", "Rule", "attention_rule", "is_ruled", "pointwise_rule"]

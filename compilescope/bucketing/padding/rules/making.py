@@ -1,0 +1,76 @@
+"""Operations that make a tensor from its shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from compilescope.bucketing._torch import expression
+from compilescope.bucketing.padding.operation import Operation, sizes
+from compilescope.bucketing.padding.rows import Axis, Rows
+from compilescope.bucketing.padding.values import ANYTHING, FINITE, Values, exactly
+
+
+def filled(value: Values) -> Any:
+    def rule(operation: Operation) -> Rows:
+        return _of_shape(operation, value)
+
+    return rule
+
+
+def full(operation: Operation) -> Rows:
+    value = operation["fill_value"]
+    if operation.carries(value):
+        raise operation.refuse("computes with the padded size as a number")
+    return _of_shape(operation, operation.values_of(value))
+
+
+def count(operation: Operation) -> Rows:
+    """arange: entry i does not depend on how many there are."""
+    if any(operation.carries(operation.get(name)) for name in ("start", "step")):
+        raise operation.refuse("computes with the padded size as a number")
+    if operation.carries(operation.get("end")) and operation.get("step", 1) != 1:
+        raise operation.refuse("takes steps through padded rows")
+    return _of_shape(operation, FINITE)
+
+
+def like(value: Values | None) -> Any:
+    def rule(operation: Operation) -> Rows:
+        source = operation.rows(operation.tensors[0])
+        known = operation.values_of(operation["fill_value"]) if value is None else value
+        if value is None and operation.carries(operation["fill_value"]):
+            raise operation.refuse("computes with the padded size as a number")
+        return Rows(tuple(axis and axis.with_pads(known) for axis in source.axes), known)
+
+    return rule
+
+
+def _of_shape(operation: Operation, values: Values) -> Rows:
+    out: torch.Tensor = operation.out
+    axes: list[Axis | None] = []
+    for size, shown in zip(sizes(out), out.shape, strict=True):
+        if not operation.carries(shown):
+            axes.append(None)
+        elif operation.is_plain_size(size):
+            axes.append(Axis(size, values))
+        else:
+            raise operation.refuse(f"makes a tensor of {expression(shown)} rows")
+    return Rows(tuple(axes), values)
+
+
+RULES: dict[str, Any] = {
+    **dict.fromkeys(("zeros", "new_zeros"), filled(exactly(0))),
+    **dict.fromkeys(("ones", "new_ones"), filled(exactly(1))),
+    **dict.fromkeys(("empty", "new_empty", "empty_strided", "new_empty_strided"), filled(ANYTHING)),
+    **dict.fromkeys(("rand", "randn", "randint"), filled(FINITE)),
+    **dict.fromkeys(("full", "new_full"), full),
+    "arange": count,
+    "zeros_like": like(exactly(0)),
+    "ones_like": like(exactly(1)),
+    "empty_like": like(ANYTHING),
+    **dict.fromkeys(("rand_like", "randn_like"), like(FINITE)),
+    "full_like": like(None),
+}
+
+TAKES_SIZES = frozenset(RULES)

@@ -1,0 +1,210 @@
+"""Operations along a dimension: sums, softmax, norms, losses. Along rows they need pads that do not count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from compilescope.bucketing.padding.operation import Operation, sizes, tensors_in
+from compilescope.bucketing.padding.rows import Axis, Rows
+from compilescope.bucketing.padding.values import FINITE, INF, TRUTH, Values, exactly
+
+_NEUTRAL = {
+    "sum": 0.0,
+    "nansum": 0.0,
+    "prod": 1.0,
+    "amax": -INF,
+    "max": -INF,
+    "argmax": -INF,
+    "logsumexp": -INF,
+    "amin": INF,
+    "min": INF,
+    "argmin": INF,
+    "any": 0.0,
+    "all": 1.0,
+    "count_nonzero": 0.0,
+    "linalg_vector_norm": 0.0,
+}
+"""What an entry must be to leave the result alone."""
+
+_KEEPS_BOUNDS = ("mean", "amax", "amin", "max", "min")
+
+
+def reduction(operation: Operation) -> list[Rows]:
+    source = operation.tensors[0]
+    rows = operation.rows(source)
+    over = operation.dims(source)
+    if operation.name in ("max", "min") and len(operation.tensors) == 2:
+        raise operation.refuse("of two tensors has no rule")
+    for dim in over:
+        axis = rows.axes[dim] if source.dim() else None
+        if axis is not None:
+            _check_neutral(operation, axis)
+    keep = bool(operation.get("keepdim", False))
+    axes = [
+        None if dim in over else axis and axis.with_pads(_reduced(operation.name, axis.pads))
+        for dim, axis in enumerate(rows.axes)
+        if keep or dim not in over
+    ]
+    found = Rows(tuple(axes), _reduced(operation.name, rows.whole))
+    return [found] * len(tensors_in(operation.result))
+
+
+def _check_neutral(operation: Operation, axis: Axis) -> None:
+    neutral = _NEUTRAL.get(operation.name)
+    if neutral is None:
+        raise operation.refuse("over padded rows counts them")
+    if operation.name == "linalg_vector_norm" and operation["ord"] in (0, -INF):
+        raise operation.refuse("over padded rows counts them")
+    if axis.pads.only != neutral:
+        raise operation.refuse(f"over padded rows needs a mask that makes them {neutral:g}")
+
+
+def _reduced(name: str, values: Values) -> Values:
+    if name in _KEEPS_BOUNDS:
+        return values
+    if name == "sum":
+        if values.only == 0:
+            return values
+        return Values(0 if values.low >= 0 else -INF, 0 if values.high <= 0 else INF, values.finite)
+    if name in ("any", "all"):
+        return TRUTH
+    if name in ("argmax", "argmin", "count_nonzero"):
+        return FINITE
+    if name in ("linalg_vector_norm", "var", "std", "var_mean"):
+        return Values(0, INF, values.finite)
+    return Values(finite=values.finite)
+
+
+def softmax(operation: Operation) -> Rows:
+    source = operation.tensors[0]
+    rows = operation.rows(source)
+    dim = operation.dim(source)
+    axis = rows.axes[dim]
+    lowest = torch.finfo(source.dtype).min if source.dtype.is_floating_point else -INF
+    if axis is not None and not axis.pads.high <= lowest:
+        raise operation.refuse("over padded rows needs a mask that makes them -inf")
+    if any(other.pads.only == -INF for other in rows.axes if other is not None and other is not axis):
+        raise operation.refuse("of padded rows that are masked altogether is nan")
+    result = TRUTH if operation.name == "_softmax" else FINITE
+    axes = tuple(each and each.with_pads(result) for each in rows.axes)
+    if axis is not None and operation.name == "_softmax":
+        axes = (*axes[:dim], axis.with_pads(exactly(0)), *axes[dim + 1 :])
+    return Rows(axes, result)
+
+
+def running(operation: Operation) -> list[Rows]:
+    """cumsum and its like: an entry depends on those before it, and padded rows come last."""
+    source = operation.tensors[0]
+    rows = operation.rows(source)
+    axis = rows.axes[operation.dim(source)] if source.dim() else None
+    if axis is not None and not axis.is_plain:
+        raise operation.refuse("runs through padded rows that are folded into another dimension")
+    axes = tuple(each and each.with_pads(Values(finite=each.pads.finite)) for each in rows.axes)
+    return [Rows(axes, Values(finite=rows.whole.finite))] * len(tensors_in(operation.result))
+
+
+def along(operation: Operation) -> list[Rows]:
+    """Sorting, rolling and the like within each row."""
+    source = operation.tensors[0]
+    rows = operation.rows(source)
+    for dim in operation.dims(source, "dims" if "dims" in operation.arguments else "dim"):
+        if source.dim() and rows.axes[dim] is not None:
+            raise operation.refuse("over padded rows moves them among the real ones")
+    return [rows] * len(tensors_in(operation.result))
+
+
+def layer_norm(operation: Operation) -> list[Rows]:
+    source = operation.tensors[0]
+    rows = operation.rows(source)
+    width = len(operation["normalized_shape"])
+    if any(axis is not None for axis in rows.axes[source.dim() - width :]):
+        raise operation.refuse("over padded rows counts them")
+    return _finite_like(operation, rows)
+
+
+def batch_norm(operation: Operation) -> list[Rows]:
+    source = operation.tensors[0]
+    rows = operation.rows(source)
+    is_training = operation.get("training", operation.get("train", False))
+    if rows.has_axis and (is_training or operation.get("running_mean") is None):
+        raise operation.refuse("in training takes its statistics, and those it keeps, from padded rows too")
+    if source.dim() > 1 and rows.axes[1] is not None:
+        raise operation.refuse("has padded rows for channels")
+    return _finite_like(operation, rows)
+
+
+def group_norm(operation: Operation) -> list[Rows]:
+    rows = operation.rows(operation.tensors[0])
+    if any(axis is not None for axis in rows.axes[1:]):
+        raise operation.refuse("over padded rows counts them")
+    return _finite_like(operation, rows)
+
+
+def _finite_like(operation: Operation, rows: Rows) -> list[Rows]:
+    """The normalized tensor and its statistics, which have a size 1 or nothing where it has the features."""
+    axes = tuple(axis and axis.with_pads(FINITE) for axis in rows.axes)
+    found = []
+    for out in tensors_in(operation.result):
+        fits = out.dim() == len(axes)
+        found.append(Rows(axes if fits else axes[: out.dim()], FINITE))
+        if not fits and any(operation.carries(size) for size in out.shape) and not rows.has_axis:
+            raise operation.refuse("is not known to keep rows apart")
+    return found
+
+
+def nll_loss(operation: Operation) -> list[Rows]:
+    """The mean is over targets that are not ignored: padded ones must be."""
+    target = operation.rows(operation["target"])
+    ignored = operation["ignore_index"]
+    per_row = operation["reduction"] == 0
+    axis = target.axes[0] if target.axes else None
+    if axis is not None and axis.pads.only != ignored and not per_row:
+        raise operation.refuse(f"counts padded rows: pad its targets with ignore_index ({ignored})")
+    if operation.rows(operation["self"]).axes[-1] is not None:
+        raise operation.refuse("has padded rows for classes")
+    loss = Rows(tuple(each and each.with_pads(FINITE) for each in target.axes), FINITE)
+    scalar = Rows((), FINITE)
+    return [loss if per_row else scalar, scalar]
+
+
+def pointwise_loss(operation: Operation) -> Rows:
+    first = operation.rows(operation.tensors[0])
+    if operation["reduction"] != 0 and first.has_axis:
+        raise operation.refuse("over padded rows counts them: use reduction='none' and masked_mean")
+    if any(operation.rows(other).axes != first.axes for other in operation.tensors[1:2]):
+        for a, b in zip(first.axes, operation.rows(operation.tensors[1]).axes, strict=True):
+            if (a is None) != (b is None) or (a and b and not a.aligns_with(b)):
+                raise operation.refuse("puts rows beside others that they do not belong to")
+    return Rows(tuple(axis and axis.with_pads(FINITE) for axis in first.axes), FINITE)
+
+
+def no_rows(operation: Operation) -> list[Rows]:
+    """Reading a number, or counting what a mask keeps: only of tensors without padded rows."""
+    if operation.has_rows:
+        raise operation.refuse("of padded rows depends on them")
+    return [Rows((None,) * len(sizes(out)), FINITE) for out in tensors_in(operation.result)]
+
+
+_REDUCTIONS = (*_NEUTRAL, "mean", "var", "std", "var_mean", "median", "nanmedian", "mode", "norm")
+
+RULES: dict[str, Any] = {
+    **dict.fromkeys(_REDUCTIONS, reduction),
+    **dict.fromkeys(("_softmax", "_log_softmax"), softmax),
+    **dict.fromkeys(("cumsum", "cumprod", "logcumsumexp", "cummax", "cummin"), running),
+    **dict.fromkeys(("sort", "argsort", "topk", "flip", "roll", "glu"), along),
+    **dict.fromkeys(("native_layer_norm", "_fused_rms_norm"), layer_norm),
+    **dict.fromkeys(
+        ("native_batch_norm", "_native_batch_norm_legit", "cudnn_batch_norm", "_batch_norm_with_update"),
+        batch_norm,
+    ),
+    **dict.fromkeys(("_native_batch_norm_legit_no_training", "_batch_norm_no_update"), batch_norm),
+    "native_group_norm": group_norm,
+    "nll_loss_forward": nll_loss,
+    **dict.fromkeys(
+        ("mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "soft_margin_loss"),
+        pointwise_loss,
+    ),
+    **dict.fromkeys(("_local_scalar_dense", "nonzero", "masked_select", "equal"), no_rows),
+}

@@ -1,0 +1,113 @@
+"""Operations that compute each entry from the entries at the same place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from compilescope.bucketing.padding.operation import Operation, sizes
+from compilescope.bucketing.padding.rows import Axis, Rows
+from compilescope.bucketing.padding.values import ANYTHING, TRUTH, Values, of_operation, truth
+
+_NOT_OPERANDS = ("rounding_mode", "approximate", "non_blocking", "memory_format", "dtype", "layout")
+
+
+def pointwise(operation: Operation) -> list[Rows]:
+    out = operation.result if isinstance(operation.result, torch.Tensor) else None
+    if out is None:
+        raise operation.refuse("has several results and no rule")
+    operands = [
+        value
+        for name, value in operation.arguments.items()
+        if value is not None and name not in _NOT_OPERANDS
+    ]
+    return [_combined(operation, operands, out)]
+
+
+def _combined(operation: Operation, operands: list[Any], out: torch.Tensor) -> Rows:
+    axes = tuple(_axis(operation, operands, out, dim) for dim in range(out.dim()))
+    whole = of_operation(operation.name, [_whole(operation, each) for each in operands])
+    return Rows(axes, _typed(whole, out))
+
+
+def _axis(operation: Operation, operands: list[Any], out: torch.Tensor, dim: int) -> Axis | None:
+    from_end = out.dim() - dim
+    found: Axis | None = None
+    pads: list[Values] = []
+    for each in operands:
+        if not isinstance(each, torch.Tensor) or each.dim() < from_end:
+            pads.append(_whole(operation, each))
+            continue
+        rows = operation.rows(each)
+        axis = rows.axes[each.dim() - from_end]
+        if axis is None:
+            pads.append(rows.whole)
+            continue
+        if found is not None and not found.aligns_with(axis):
+            raise operation.refuse("puts rows beside others that they do not belong to")
+        found = axis
+        pads.append(axis.pads)
+    if found is None:
+        return None
+    position = out.dim() - from_end
+    for each in operands:
+        if isinstance(each, torch.Tensor) and each.dim() >= from_end:
+            own = each.dim() - from_end
+            if operation.rows(each).axes[own] is None and sizes(each)[own] not in (1, sizes(out)[position]):
+                raise operation.refuse("puts rows beside others that they do not belong to")
+            if operation.rows(each).axes[own] is None and sizes(each)[own] != 1:
+                raise operation.refuse("puts padded rows beside ones that are not padded")
+    return found.with_pads(_typed(of_operation(operation.name, pads), out))
+
+
+def _whole(operation: Operation, value: Any) -> Values:
+    if isinstance(value, torch.Tensor):
+        return operation.rows(value).whole
+    return operation.values_of(value)
+
+
+def _typed(values: Values, out: torch.Tensor) -> Values:
+    if out.dtype != torch.bool:
+        return values
+    return truth(values) if values != ANYTHING else TRUTH
+
+
+def same(operation: Operation) -> Rows:
+    """The same tensor in another dtype, device or memory format."""
+    source = operation.tensors[0]
+    rows = operation.rows(source)
+    if operation.out.dtype != torch.bool or source.dtype == torch.bool:
+        return rows
+    axes = tuple(axis and axis.with_pads(truth(axis.pads)) for axis in rows.axes)
+    return Rows(axes, truth(rows.whole))
+
+
+def triangle(operation: Operation) -> Rows:
+    """Which entries stay depends on their place alone, and that is the same in a padded tensor."""
+    rows = operation.rows(operation.tensors[0])
+    zero = Values(0, 0, True)
+    axes = tuple(axis and axis.with_pads(axis.pads.join(zero)) for axis in rows.axes)
+    return Rows(axes, rows.whole.join(zero))
+
+
+def noise(operation: Operation) -> list[Rows]:
+    """Dropout and its like: each entry is kept, scaled or replaced; the tracker has noted the draw."""
+    rows = operation.rows(operation.tensors[0])
+    found = Rows(
+        tuple(axis and axis.with_pads(_finite(axis.pads)) for axis in rows.axes), _finite(rows.whole)
+    )
+    outputs = operation.result if isinstance(operation.result, tuple) else (operation.result,)
+    return [found for _ in outputs]
+
+
+def _finite(values: Values) -> Values:
+    return Values(finite=values.finite)
+
+
+RULES: dict[str, Any] = {
+    **dict.fromkeys(("clone", "alias", "detach", "lift_fresh", "_to_copy", "to", "view_of"), same),
+    **dict.fromkeys(("copy", "fill", "zero", "masked_fill", "where", "threshold"), pointwise),
+    **dict.fromkeys(("tril", "triu"), triangle),
+    **dict.fromkeys(("native_dropout", "bernoulli", "uniform", "normal", "exponential"), noise),
+}

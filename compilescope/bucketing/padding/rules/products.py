@@ -1,0 +1,160 @@
+"""Matrix products, convolutions and attention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from compilescope.bucketing.padding.operation import Operation
+from compilescope.bucketing.padding.rows import Axis, Rows
+from compilescope.bucketing.padding.values import FINITE, INF, Values
+
+
+def mm(operation: Operation) -> Rows:
+    return _product(operation, operation["self"], operation["mat2"], None)
+
+
+def addmm(operation: Operation) -> Rows:
+    return _product(operation, operation["mat1"], operation["mat2"], operation["self"])
+
+
+def bmm(operation: Operation) -> Rows:
+    return _product(operation, operation["self"], operation["mat2"], None)
+
+
+def baddbmm(operation: Operation) -> Rows:
+    return _product(operation, operation["batch1"], operation["batch2"], operation["self"])
+
+
+def mv(operation: Operation) -> Rows:
+    rows = operation.rows(operation["self"])
+    _contract(operation, rows.axes[-1], operation.rows(operation["vec"]).axes[-1])
+    return _result(rows.axes[:-1], rows, operation.rows(operation["vec"]))
+
+
+def dot(operation: Operation) -> Rows:
+    first, second = operation.rows(operation["self"]), operation.rows(operation["tensor"])
+    _contract(operation, first.axes[0], second.axes[0])
+    return _result((), first, second)
+
+
+def linear(operation: Operation) -> Rows:
+    rows, weight = operation.rows(operation["input"]), operation.rows(operation["weight"])
+    if weight.has_axis:
+        raise operation.refuse("has padded rows for weights")
+    _contract(operation, rows.axes[-1], None)
+    return _result((*rows.axes[:-1], None), rows, weight)
+
+
+def convolution(operation: Operation) -> Rows:
+    rows = operation.rows(operation["input"])
+    if operation.rows(operation["weight"]).has_axis or any(axis is not None for axis in rows.axes[1:]):
+        raise operation.refuse("over padded rows reaches from the last real row into them")
+    return Rows(tuple(axis and axis.with_pads(FINITE) for axis in rows.axes), FINITE)
+
+
+def attention(operation: Operation) -> Rows:
+    """A padded key must be hidden from every real query: by the mask, or because it comes later."""
+    query, key, value = (operation.rows(operation[name]) for name in ("query", "key", "value"))
+    for rows in (query, key, value):
+        if rows.axes[-1] is not None:
+            raise operation.refuse("has padded rows for features")
+    _check_leading(operation, query, key, value)
+    mask = operation.get("attn_mask")
+    if mask is not None:
+        _check_mask(operation, operation.rows(mask), query)
+    if key.axes[-2] is not None or value.axes[-2] is not None:
+        _check_hidden(operation, query, key, value)
+    if operation.get("dropout_p", 0.0):
+        operation.note_random()
+    kept = query.axes[:-1]
+    return Rows((*(axis and axis.with_pads(FINITE) for axis in kept), None), FINITE)
+
+
+def _check_hidden(operation: Operation, query: Rows, key: Rows, value: Rows) -> None:
+    keys, values = key.axes[-2], value.axes[-2]
+    if keys is None or values is None or not keys.aligns_with(values) or not keys.is_plain:
+        raise operation.refuse("has keys and values whose padded rows do not belong together")
+    if operation.get("is_causal", False):
+        queries = query.axes[-2]
+        if queries is not None and not queries.aligns_with(keys):
+            raise operation.refuse("is causal over queries and keys that do not belong together")
+        return
+    mask = operation.get("attn_mask")
+    hides = operation.rows(mask).axes[-1] if mask is not None else None
+    hidden = 0 if mask is not None and mask.dtype == torch.bool else -INF
+    if hides is None or not _hides(hides, hidden, mask.dtype):
+        raise operation.refuse("over padded keys needs a mask that hides them, or is_causal=True")
+
+
+def _hides(axis: Axis, hidden: float, dtype: torch.dtype) -> bool:
+    return axis.pads.only == hidden or (dtype != torch.bool and axis.pads.high <= torch.finfo(dtype).min)
+
+
+def _check_mask(operation: Operation, mask: Rows, query: Rows) -> None:
+    for offset in range(2, len(mask.axes) + 1):
+        own = mask.axes[-offset]
+        other = query.axes[-offset] if offset <= len(query.axes) else None
+        if own is not None and (other is None or not own.aligns_with(other)):
+            raise operation.refuse("has a mask whose padded rows are not those of the queries")
+
+
+def _check_leading(operation: Operation, *tensors: Rows) -> None:
+    width = max(len(rows.axes) for rows in tensors)
+    for offset in range(3, width + 1):
+        here = [rows.axes[-offset] for rows in tensors if offset <= len(rows.axes)]
+        for axis in here[1:]:
+            first = here[0]
+            if (axis is None) != (first is None) or (axis and first and not axis.aligns_with(first)):
+                raise operation.refuse("pairs padded rows with others that they do not belong to")
+
+
+def _product(operation: Operation, a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None) -> Rows:
+    first, second = operation.rows(a), operation.rows(b)
+    _contract(operation, first.axes[-1], second.axes[-2])
+    leading: tuple[Axis | None, ...] = ()
+    if len(first.axes) == 3:
+        batches = first.axes[0], second.axes[0]
+        if (batches[0] is None) != (batches[1] is None) or (
+            batches[0] and batches[1] and not batches[0].aligns_with(batches[1])
+        ):
+            raise operation.refuse("pairs padded rows with others that they do not belong to")
+        leading = (batches[0],)
+    found = _result((*leading, first.axes[-2], second.axes[-1]), first, second)
+    if bias is not None:
+        _check_bias(operation, operation.rows(bias), found)
+    return found
+
+
+def _check_bias(operation: Operation, bias: Rows, product: Rows) -> None:
+    for offset in range(1, len(bias.axes) + 1):
+        own, other = bias.axes[-offset], product.axes[-offset]
+        if own is not None and (other is None or not own.aligns_with(other)):
+            raise operation.refuse("adds padded rows to others that they do not belong to")
+
+
+def _contract(operation: Operation, first: Axis | None, second: Axis | None) -> None:
+    if first is None and second is None:
+        return
+    if first is None or second is None or not first.aligns_with(second):
+        raise operation.refuse("sums over padded rows and others that do not belong together")
+    if not any(one.pads.only == 0 and other.pads.finite for one, other in ((first, second), (second, first))):
+        raise operation.refuse("sums over padded rows: it needs a mask that makes one side 0")
+
+
+def _result(axes: tuple[Axis | None, ...], first: Rows, second: Rows) -> Rows:
+    finite = Values(finite=first.whole.finite and second.whole.finite)
+    return Rows(tuple(axis and axis.with_pads(Values(finite=axis.pads.finite)) for axis in axes), finite)
+
+
+RULES: dict[str, Any] = {
+    "mm": mm,
+    "addmm": addmm,
+    "bmm": bmm,
+    "baddbmm": baddbmm,
+    "mv": mv,
+    "dot": dot,
+    "linear": linear,
+    "convolution": convolution,
+}

@@ -1,0 +1,212 @@
+"""Follow padded rows through a graph while it runs on fake tensors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import fx
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from compilescope.bucketing._torch import expression
+from compilescope.bucketing.padding.contract import PaddingRefusedError
+from compilescope.bucketing.padding.operation import Operation, arguments_of, tensors_in
+from compilescope.bucketing.padding.rows import Axis, Rows
+from compilescope.bucketing.padding.rules import RULES, TAKES_SIZES, attention_rule, pointwise_rule
+from compilescope.bucketing.padding.values import ANYTHING, FINITE, TRUTH
+
+_NO_DATA = ("prim", "profiler", "inductor_prims")
+
+
+class RowTracker(TorchDispatchMode):  # type: ignore[misc]
+    """Gives every tensor its rows; raises PaddingRefusedError at the first operation that mixes them.
+
+    ``symbol`` is the padded size in the world the graph runs in, ``trusted`` the arguments whose mask is
+    declared to hide padded rows from operations we do not know. ``grad`` asks for finite padded rows.
+    """
+
+    def __init__(self, symbol: Any, grad: bool, trusted: frozenset[str] = frozenset()) -> None:
+        super().__init__()
+        self.symbol = symbol
+        self.random: list[str] = []
+        self.taken_on_trust: list[str] = []
+        self.written: set[int] = set()
+        self.line: str | None = None
+        self._grad = grad
+        self._trusted = trusted
+        self._rows: dict[int, Rows] = {}
+        self._alive: list[torch.Tensor] = []
+
+    def declare(self, tensor: torch.Tensor, rows: Rows) -> None:
+        self._rows[id(tensor)] = rows
+        self._alive.append(tensor)
+
+    def rows(self, tensor: torch.Tensor) -> Rows:
+        known = self._rows.get(id(tensor))
+        if known is not None:
+            return known
+        if any(self.carries(size) for size in tensor.shape):
+            raise self.refusal("a tensor of unknown origin", "has a padded size")
+        return Rows((None,) * tensor.dim(), TRUTH if tensor.dtype == torch.bool else FINITE)
+
+    def carries(self, value: Any) -> bool:
+        """Whether a size or number depends on the padded size."""
+        node = getattr(value, "node", None)
+        return node is not None and self.symbol in node.expr.free_symbols
+
+    def note_random(self, name: str) -> None:
+        self.random.append(f"{name} at {self.line}" if self.line else name)
+
+    def refusal(self, name: str, why: str) -> PaddingRefusedError:
+        return PaddingRefusedError(f"{name} {why}", self.line)
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        kwargs = dict(kwargs or {})
+        result = func(*args, **kwargs)
+        if func.namespace not in _NO_DATA:
+            self.follow(Operation(self, func, arguments_of(func, args, kwargs), result))
+        return result
+
+    def follow(self, operation: Operation) -> None:
+        rule = self._rule(operation)
+        if rule is None:
+            return
+        found = rule(operation)
+        outputs = tensors_in(operation.result)
+        rows = [found] * len(outputs) if isinstance(found, Rows) else found
+        masks = frozenset().union(*(self.rows(each).masks for each in operation.tensors))
+        for tensor, each in zip(outputs, rows, strict=True):
+            self._store(operation, tensor, Rows(each.axes, each.whole, masks | each.masks))
+
+    def attention(self, arguments: Mapping[str, Any], result: Any) -> None:
+        """scaled_dot_product_attention, seen before it becomes what this device has for it."""
+        operation = Operation(self, None, dict(arguments), result)
+        self.declare(result, attention_rule(operation))
+
+    def _rule(self, operation: Operation) -> Any:
+        name = operation.name
+        touched = operation.has_rows
+        if operation.is_random and (touched or self._outputs_carry(operation)):
+            self.note_random(name)
+        if name not in TAKES_SIZES and any(self.carries(number) for number in operation.numbers):
+            raise self.refusal(name, "computes with the padded size as a number")
+        rule = RULES.get(name) or (pointwise_rule if operation.is_pointwise else None)
+        if rule is not None:
+            return rule
+        if not touched and not self._outputs_carry(operation):
+            return _untouched
+        if self._trusted & frozenset().union(*(self.rows(each).masks for each in operation.tensors)):
+            self.taken_on_trust.append(name)
+            return _by_shape
+        raise self.refusal(name, "is not known to keep rows apart")
+
+    def _outputs_carry(self, operation: Operation) -> bool:
+        return any(self.carries(size) for out in tensors_in(operation.result) for size in out.shape)
+
+    def _store(self, operation: Operation, tensor: torch.Tensor, rows: Rows) -> None:
+        if self._grad and operation.name not in ("softmax", "log_softmax"):
+            self._check_slope(operation, tensor, rows)
+        if not operation.writes(tensor):
+            self.declare(tensor, rows)
+            return
+        before = self._rows.get(id(tensor))
+        if before is not None and not _same_axes(before, rows):
+            raise self.refusal(operation.name, "writes padded rows into a tensor without, in place")
+        self.written.add(tensor.untyped_storage()._cdata)
+        self._forget_values(tensor)
+        self.declare(tensor, rows)
+
+    def _check_slope(self, operation: Operation, tensor: torch.Tensor, rows: Rows) -> None:
+        """Zero gradient times an infinite slope is nan, and reaches every weight."""
+        if not operation.is_singular or not tensor.dtype.is_floating_point:
+            return
+        if any(axis is not None and not axis.pads.finite for axis in rows.axes):
+            raise self.refusal(
+                operation.name,
+                "may be infinite on padded rows, and zero times infinity reaches the gradients",
+            )
+
+    def _forget_values(self, written: torch.Tensor) -> None:
+        storage = written.untyped_storage()._cdata
+        for tensor in self._alive:
+            if tensor.untyped_storage()._cdata == storage and id(tensor) in self._rows:
+                rows = self._rows[id(tensor)]
+                axes = tuple(axis and axis.with_pads(ANYTHING) for axis in rows.axes)
+                self._rows[id(tensor)] = Rows(axes, ANYTHING, rows.masks)
+
+
+class GraphWalk(fx.Interpreter):  # type: ignore[misc]
+    """Runs a graph of Dynamo's under a tracker, so that a refusal knows the user's line."""
+
+    def __init__(self, module: fx.GraphModule, tracker: RowTracker, fake_mode: Any) -> None:
+        super().__init__(module, garbage_collect_values=False)
+        self._tracker = tracker
+        self._fake_mode = fake_mode
+
+    def run_node(self, node: fx.Node) -> Any:
+        self._tracker.line = user_line(node) or self._tracker.line
+        return super().run_node(node)
+
+    def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
+        value = super().get_attr(target, args, kwargs)
+        if isinstance(value, torch.Tensor):
+            value = self._fake_mode.from_tensor(value, static_shapes=True)
+        return value
+
+    def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        if target in _ATTENTION:
+            bound = dict(zip(_ATTENTION_ARGUMENTS, args, strict=False)) | dict(kwargs)
+            with torch.utils._python_dispatch._disable_current_modes(), self._fake_mode:
+                result = target(*args, **kwargs)
+            self._tracker.attention(bound, result)
+            return result
+        if isinstance(target, torch._ops.HigherOrderOperator):
+            return self._higher_order(target, args, kwargs)
+        return super().call_function(target, args, kwargs)
+
+    def _higher_order(self, target: Any, args: Any, kwargs: Any) -> Any:
+        if target.name() == "tag_activation_checkpoint":
+            return GraphWalk(args[0], self._tracker, self._fake_mode).run(*args[1:])
+        if any(self._tracker.rows(each).has_axis for each in tensors_in(args)):
+            raise self._tracker.refusal(target.name(), "is a control-flow operator given padded rows")
+        return super().call_function(target, args, kwargs)
+
+
+def user_line(node: fx.Node) -> str | None:
+    """'x.sum(0)  # model.py:12 in forward', the innermost line that is not torch's."""
+    frames = re.findall(r'File "([^"]*)", line (\d+), in (\S+)\n\s*(.*)', node.stack_trace or "")
+    if not frames:
+        return None
+    path, line, function, code = frames[-1]
+    return f"{code.strip()}  # {path}:{line} in {function}"
+
+
+def _same_axes(before: Rows, after: Rows) -> bool:
+    return all(
+        (a is None) == (b is None) and (a is None or b is None or a.aligns_with(b))
+        for a, b in zip(before.axes, after.axes, strict=True)
+    )
+
+
+def _untouched(operation: Operation) -> list[Rows]:
+    return [Rows((None,) * out.dim(), _of_dtype(out)) for out in tensors_in(operation.result)]
+
+
+def _of_dtype(tensor: torch.Tensor) -> Any:
+    return TRUTH if tensor.dtype == torch.bool else FINITE
+
+
+def _by_shape(operation: Operation) -> list[Rows]:
+    """Taken on trust: every dimension of the padded size is taken for its rows."""
+    return [
+        Rows(tuple(Axis(expression(s)) if operation.carries(s) else None for s in out.shape))
+        for out in tensors_in(operation.result)
+    ]
+
+
+_ATTENTION = (torch.nn.functional.scaled_dot_product_attention, torch._C._nn.scaled_dot_product_attention)
+_ATTENTION_ARGUMENTS = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa")
