@@ -64,6 +64,10 @@ def record_graphs(backend: BucketedBackend, call: Call, sizes: Mapping[str, int]
         return
     static = (*backend.ladder.exact(), *backend.ladder.pads())
     rungs = sorted(static, key=lambda each: -prod(rung.tuned_at for _, rung in each.steps))
+    if graphs.share_code:
+        typical = {name: ladder.typical for name, ladder in backend.ladder.ladders if ladder.typical}
+        with graphs.tuning():
+            call(dict(sizes) | typical)
     with graphs.warming():
         for joint in rungs:
             call(dict(sizes) | {name: rung.tuned_at for name, rung in joint.steps})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -77,11 +77,13 @@ class CudaGraphs:
             state == now and not each.recorded and each.given_up is None for _, state, each in self._graphed
         )
 
-    @contextmanager
-    def warming(self) -> Iterator[None]:
+    def tuning(self) -> AbstractContextManager[None]:
+        """Within it calls run the artifacts: a shared one is tuned by its first call, not by the largest."""
+        return self._session.tuning()
+
+    def warming(self) -> AbstractContextManager[None]:
         """Within it calls record; what they return is cloned, and they make nobody the owner."""
-        with self._session.warming():
-            yield
+        return self._session.warming()
 
     def clear(self) -> None:
         """Forget the recordings: their memory is given back once nobody holds their outputs."""

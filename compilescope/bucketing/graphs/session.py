@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from compilescope.bucketing.graphs.artifact import GraphedArtifact
 
 ANOTHER_CALLER = "another thread or stream uses the graphs"
+TUNING = "kernels are tuned at a typical size before anything is recorded"
 OUTPUTS_IN_USE = "would overwrite outputs of the same call"
 
 
@@ -32,6 +33,7 @@ class Session:
         self._clone_all = clone_outputs
         self._owner: tuple[int, int] | None = None
         self._is_warming = False
+        self._is_tuning = False
         self._has_begun = False
         self._exposed: GraphedArtifact | None = None
         self._latest: GraphedArtifact | None = None
@@ -48,8 +50,8 @@ class Session:
     def refusal(self, device: torch.device) -> str | None:
         """Why nothing on ``device`` may be replayed now; None when it may. Call with the lock held."""
         busy = self.recorder.busy()
-        if busy is not None:
-            return busy
+        if busy is not None or self._is_tuning:
+            return busy or TUNING
         caller = (threading.get_ident(), self.recorder.queue(device))
         if self._owner is None and not self._is_warming:
             self._owner = caller
@@ -71,6 +73,15 @@ class Session:
             return True
         self._exposed = artifact
         return False
+
+    @contextmanager
+    def tuning(self) -> Iterator[None]:
+        """Calls within run the artifacts."""
+        self._is_tuning = True
+        try:
+            yield
+        finally:
+            self._is_tuning = False
 
     @contextmanager
     def warming(self) -> Iterator[None]:

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from compilescope.bucketing import bucketed
+from compilescope.bucketing.graphs.session import TUNING
 from compilescope.ladder import BucketLadder
 from compilescope.observer import RungCompiled
 
@@ -40,7 +41,9 @@ def test_one_compile_and_a_recording_per_rung(graphed: Any) -> None:
     for size in (16, 4, 5, 8):
         x = torch.randn(size, 8)
         torch.testing.assert_close(model(x), net(x))
-    assert [line.replays for line in model.backend.graphs.report().lines if line.recorded] == [2, 2, 2]
+    lines = {line.rung: line for line in model.backend.graphs.report().lines}
+    assert [lines[rung].replays for rung in ("4", "8", "16")] == [2, 2, 2]
+    assert [reason for reason, _ in lines["8"].plainly] == [TUNING]
 
 
 @torch.no_grad()
