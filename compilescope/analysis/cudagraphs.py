@@ -33,7 +33,9 @@ def cudagraphs(index: Index) -> Cudagraphs | None:
 
 def _skip(index: Index, skip: inductor.CudagraphSkip) -> CudagraphSkip:
     line = printed_line(index, skip.line)
-    return CudagraphSkip(skip.reason, skip.count, line.file if line else None, line.line if line else None)
+    if line is None:
+        return CudagraphSkip(skip.reason, skip.count, None, None)
+    return CudagraphSkip(skip.reason, skip.count, line.file, line.line, line.function)
 
 
 def _function(

@@ -133,6 +133,7 @@ class CudagraphSkip:
     count: int
     file: str | None
     line: int | None
+    function: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

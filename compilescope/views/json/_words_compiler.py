@@ -210,6 +210,7 @@ CudagraphSkip.reason  Why
 CudagraphSkip.count  How often
 CudagraphSkip.file  {file}
 CudagraphSkip.line  {line}
+CudagraphSkip.function  Function the line is in
 CudagraphFunction.compile_id  Compile id as torch prints it, without brackets
 CudagraphFunction.function  Function it comes from
 CudagraphFunction.file  {file}
