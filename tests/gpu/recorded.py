@@ -78,7 +78,8 @@ def run(program: str, folder: Path) -> Recorded:
     """Record it over a compiler cache of its own. Raises with the program's output if it fails."""
     recording = folder / f"{program}.compilescope"
     with tempfile.TemporaryDirectory() as cache:
-        env = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": cache, "PYTHONPATH": str(ROOT)}
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        env = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": cache, "PYTHONPATH": path}
         script = HERE / "programs" / f"{program}.py"
         record = ROOT / "tests" / "integration" / "inductor" / "record.py"
         command = [sys.executable, str(record), str(recording), str(script)]
