@@ -28,6 +28,12 @@ from compilescope.analysis.left_out import left_out
 from compilescope.analysis.limits import limit_hits
 from compilescope.analysis.paths import Paths
 from compilescope.analysis.phases import phases
+from compilescope.analysis.ranks import (
+    merged_breaks,
+    merged_failures,
+    merged_limits,
+    merged_recompiles,
+)
 from compilescope.analysis.recompiles import recompiles
 from compilescope.analysis.recording_info import process_info, recording_info
 from compilescope.analysis.report import FORMAT_VERSION, Missing, Report
@@ -83,10 +89,10 @@ def report_of(run: Run) -> Report:
         verdict=verdict(
             info,
             sums,
-            limits=rows["limits"],
-            breaks=rows["breaks"],
-            recompiles=rows["recompiles"],
-            failures=rows["failures"],
+            limits=merged_limits(rows["limits"]),
+            breaks=merged_breaks(rows["breaks"]),
+            recompiles=merged_recompiles(rows["recompiles"]),
+            failures=merged_failures(rows["failures"]),
             diagnoses=why,
             last_compile_s=_last_compile_s(run),
             unfinished=_unfinished(indexes),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from compilescope.analysis.attempts import is_recompile
 from compilescope.analysis.compile_time import compile_wall_s
 from compilescope.analysis.index import Index
+from compilescope.analysis.ranks import merged_failures, merged_limits
 from compilescope.analysis.report import Failure, GraphBreak, LimitHit, Skip, Totals
 
 
@@ -30,8 +31,8 @@ def totals(
         graph_break_sites=len({(b.file, b.line) for b in breaks}),
         graph_break_events=sum(len(index.breaks) for index in indexes),
         recompiles=sum(is_recompile(c) for c in compiles),
-        limit_hits=len(limits),
-        failures=len(failures),
+        limit_hits=len(merged_limits(limits)),
+        failures=len(merged_failures(failures)),
         compile_wall_s=compile_wall_s(processes) if compiles else 0.0,
         compiled_calls=sum(known) if len(known) == len(calls) else None,
         eager_calls=None if None in eager else sum(n or 0 for n in eager),

@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from compilescope.analysis.ranks import merged_breaks, merged_failures, where
+from compilescope.analysis.ranks import (
+    merged_breaks,
+    merged_failures,
+    merged_limits,
+    merged_recompiles,
+    processes_of,
+    spread,
+    where,
+)
 from compilescope.analysis.report import Failure, GraphBreak, LimitHit, Recompile, Worst
 from compilescope.units import count, seconds
 
@@ -57,17 +65,35 @@ def worst(
     executions, recompiles by seconds. By-products of a break stand under the break, not beside it.
     """
     breaks = merged_breaks(breaks)
-    blocked = [r for r in recompiles if r.blocked_by_limit and not r.benign]
-    causes: dict[tuple[str, str], list[Recompile]] = defaultdict(list)
-    for cause in blocked:
-        causes[(cause.function, cause.process)].append(cause)
+    together = merged_recompiles(recompiles)
+    causes: dict[str, list[Recompile]] = defaultdict(list)
+    for cause in together:
+        if cause.blocked_by_limit and not cause.benign:
+            causes[cause.function].append(cause)
     rows = [_failure(f) for f in merged_failures(failures)]
-    rows += [row for limit in limits for row in _limit(limit, causes[(limit.function, limit.process)])]
+    for limit in merged_limits(limits):
+        on = set(processes_of(limit))
+        own = [cause for cause in causes[limit.function] if on & set(processes_of(cause))]
+        rows += _limit(limit, own, _each(limit, limits))
     rows += [_break(b, recompiles) for b in sorted(breaks, key=_break_rank) if not b.library]
     shown_breaks = {f"{b.file}:{b.line}" for b in breaks if not b.library}
-    rest = [r for r in recompiles if (r.benign or not r.blocked_by_limit) and r.caused_by not in shown_breaks]
+    rest = [r for r in together if (r.benign or not r.blocked_by_limit) and r.caused_by not in shown_breaks]
     rows += [_recompile(r) for r in sorted(rest, key=lambda r: (r.benign, -(r.wasted_compile_s or 0.0)))]
     return rows + [_break(b, recompiles) for b in breaks if b.library]
+
+
+def _each(merged: LimitHit, limits: Sequence[LimitHit]) -> str | None:
+    """Where it happened, and how often on each."""
+    place = where(merged.process)
+    if place is None:
+        return None
+    same = [limit for limit in limits if (limit.function, limit.file, limit.line) == _place(merged)]
+    counts = spread(limit.eager_calls for limit in same)
+    return f"{place}: {counts} eager calls" if counts else place
+
+
+def _place(limit: LimitHit) -> tuple[str, str, int]:
+    return limit.function, limit.file, limit.line
 
 
 def because(recompile: Recompile) -> str:
@@ -106,7 +132,7 @@ def show(value: Any) -> str:
     return repr(value) if isinstance(value, str) and not value.replace("_", "").isalnum() else str(value)
 
 
-def _limit(limit: LimitHit, causes: Sequence[Recompile]) -> list[Worst]:
+def _limit(limit: LimitHit, causes: Sequence[Recompile], each: str | None) -> list[Worst]:
     own = sorted(causes, key=lambda r: (-r.count, -r.named_by_torch))
     if not own:
         title = f"{limit.function}() hit the recompile limit"
@@ -120,7 +146,7 @@ def _limit(limit: LimitHit, causes: Sequence[Recompile]) -> list[Worst]:
                 None,
                 None,
                 _eager(limit),
-                None,
+                each,
                 limit.called_from,
             )
         ]
@@ -133,7 +159,10 @@ def _limit(limit: LimitHit, causes: Sequence[Recompile]) -> list[Worst]:
             else (f"same function, {ordinal} cause: {because(cause)}")
         )
         cost = f"{_wasted(cause)}, {_eager(limit)}, and all later calls" if not rank else None
-        note = _note(own, limit) if not rank else None
+        left = len(own) - _MAX_CAUSES
+        more = f"{left} more causes are in the recompiles" if left > 0 else None
+        notes = [_note(own, limit), each] if not rank else [more] if rank == _MAX_CAUSES - 1 else []
+        note = "; ".join(filter(None, notes)) or None
         rows.append(
             Worst(
                 "limit_hit",
@@ -161,8 +190,9 @@ def _note(own: Sequence[Recompile], limit: LimitHit) -> str | None:
     total = head.count + head.blocked_by_limit
     seen = other.count + other.blocked_by_limit
     if last_named is not None and last_named is not head:
+        named = last_named.count + last_named.blocked_by_limit
         return (
-            f"torch's own warning blames {last_named.source}: it changed {_times(seen)}, {head.source} "
+            f"torch's own warning blames {last_named.source}: it changed {_times(named)}, {head.source} "
             f"{_times(total)}; fixing {last_named.source} alone will not help"
         )
     return f"{other.source} changed too ({_times(seen)}): fixing {head.source} alone will not help"
@@ -220,6 +250,7 @@ def _recompile(row: Recompile) -> Worst:
     note = "happens once, then both versions are kept: nothing to do" if row.benign else None
     if not row.benign and row.also_failed:
         note = "changed with it: " + ", ".join(c.source for c in row.also_failed[:3])
+    note = "; ".join(filter(None, [note, where(row.process)])) or None
     return Worst(
         "recompile",
         title,

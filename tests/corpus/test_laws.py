@@ -26,7 +26,7 @@ def test_totals_are_the_sums_of_the_rows(report: Report) -> None:
     assert totals.graph_break_events == sum(row.events for row in report.graph_breaks)
     assert totals.graph_break_sites == len({(row.file, row.line) for row in report.graph_breaks})
     assert totals.graphs == len([g for g in report.graphs if not g.backward])
-    assert totals.limit_hits == len(report.limit_hits)
+    assert totals.limit_hits == len({(row.function, row.file, row.line) for row in report.limit_hits})
     assert totals.compiles == sum(len(frame.compile_ids) for frame in report.frames)
     assert totals.recompiles == sum(frame.recompiles for frame in report.frames)
 
