@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compilescope.analysis.report import Missing, Report
+from compilescope.analysis.report import Report
 from compilescope.compare.cache_keys import cache_key_rows
 from compilescope.compare.counts import TimeLimits, count_rows, time_rows
-from compilescope.compare.diff import FORMAT_VERSION, Diff
+from compilescope.compare.diff import FORMAT_VERSION, Diff, NotCompared
 from compilescope.compare.environment import conditions, environment, equally_cached, side
 from compilescope.compare.files import paired_files
 from compilescope.compare.findings import findings_diff
@@ -79,13 +79,12 @@ def _files(run: Recorded) -> set[str]:
     return located | {f.file for f in run.findings if f.file is not None} | set(run.sources)
 
 
-def _missing(base: Report, head: Report) -> Iterator[Missing]:
+def _missing(base: Report, head: Report) -> Iterator[NotCompared]:
     """What a run does not know cannot be compared: said once for each fact and reason."""
     old, new = _absent(base), _absent(head)
     for fact, reason in dict.fromkeys((*old, *new)):
         both = (fact, reason) in old and (fact, reason) in new
-        name = "both" if both else "BASE" if (fact, reason) in old else "HEAD"
-        yield Missing(f"{name}: {fact}", reason)
+        yield NotCompared("both" if both else "base" if (fact, reason) in old else "head", fact, reason)
 
 
 def _absent(report: Report) -> dict[tuple[str, str], None]:
@@ -93,6 +92,6 @@ def _absent(report: Report) -> dict[tuple[str, str], None]:
     return dict.fromkeys((m.fact, m.reason) for missing in places for m in missing)
 
 
-def _unread(unread: int) -> Iterator[Missing]:
+def _unread(unread: int) -> Iterator[NotCompared]:
     if unread:
-        yield Missing("cache keys", f"{unread} look-ups beyond those read of one run")
+        yield NotCompared("both", "cache keys", f"{unread} look-ups beyond those read of one run")

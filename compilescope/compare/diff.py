@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from compilescope.analysis.report import KeyChange, Missing
+from compilescope.analysis.report import KeyChange
 
 FORMAT_VERSION = 1
 
@@ -213,6 +213,15 @@ class KeyRow:
 
 
 @dataclass(frozen=True, slots=True)
+class NotCompared:
+    """A fact that ``side`` (base, head or both) does not know, and why."""
+
+    side: str
+    fact: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Diff:
     """``differs``: anything but times within their limits and what only describes the conditions."""
 
@@ -232,4 +241,4 @@ class Diff:
     choices: list[ChoiceChange]
     sizes: list[SizesChange]
     cache_keys: list[KeyRow]
-    not_compared: list[Missing]
+    not_compared: list[NotCompared]

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from compilescope.compare.diff import (
         ChoiceChange,
         CountRow,
+        Diff,
         FindingChange,
         FunctionChange,
         FunctionShape,
@@ -42,6 +43,13 @@ _TIMES = {
     "compile_s": "compiling",
 }
 _FEW = 8
+
+
+def not_compared(diff: Diff) -> list[tuple[str, str]]:
+    """(fact, reason) of what only one of the runs knows: what neither knows is news to nobody."""
+    return [
+        (f"{row.side.upper()}: {row.fact}", row.reason) for row in diff.not_compared if row.side != "both"
+    ]
 
 
 def count_name(name: str) -> str:
@@ -89,11 +97,11 @@ def function_words(row: FunctionChange) -> str:
         shape = row.head or row.base
         assert shape is not None
         said = "compiled on its own only in HEAD" if row.base is None else "no longer compiled on its own"
-        return f"{said}: {_graphs(shape)}"
-    return f"{row.change}: {_graphs(row.base)} → {_graphs(row.head)}"
+        return f"{said}: {shape_words(shape)}"
+    return f"{row.change}: {shape_words(row.base)} → {shape_words(row.head)}"
 
 
-def _graphs(shape: FunctionShape) -> str:
+def shape_words(shape: FunctionShape) -> str:
     """'2 graphs in 2 parts (2 + 2 ops)'"""
     ops = [number(n) for n in shape.ops]
     shown = " + ".join(ops[:_FEW]) + (f" + {len(ops) - _FEW} more" if len(ops) > _FEW else "")
@@ -101,25 +109,37 @@ def _graphs(shape: FunctionShape) -> str:
     return f"{count(shape.graphs, 'graph')}{parts} ({shown} ops)"
 
 
-def kernel_words(row: KernelChange) -> str:
+def kernel_name(row: KernelChange) -> str:
+    """'forward, addmm, relu'"""
     what = ", ".join(op.removeprefix("aten.") for op in row.ops[:_FEW]) or "kernel"
-    direction = f"{row.direction}, " if row.direction else ""
+    return f"{row.direction}, {what}" if row.direction else what
+
+
+def kernel_words(row: KernelChange) -> str:
+    name = kernel_name(row)
     if row.change == "choice":
-        return f"{direction}{what}: {row.base} → {row.head}"
+        return f"{name}: {row.base} → {row.head}"
     if row.change == "launches":
-        return f"{direction}{what}: {row.head}, {row.base_launches:,} → {row.head_launches:,} launches"
-    return f"{direction}{what}: {row.change} {row.head or row.base}"
+        return f"{name}: {row.head}, {row.base_launches:,} → {row.head_launches:,} launches"
+    return f"{name}: {row.change} {row.head or row.base}"
+
+
+def tuned_name(row: ChoiceChange) -> str:
+    """'mm 16x64 x 64x64; a draw by their times'"""
+    draw = "; a draw by their times" if row.draw else ""
+    return f"{row.op}{' ' if row.shapes else ''}{' x '.join(row.shapes)}{draw}"
+
+
+def candidate(name: str, time_ms: float | None) -> str:
+    return name if time_ms is None else f"{name} {time_ms:.3g} ms"
 
 
 def choice_words(row: ChoiceChange) -> str:
-    times = ["" if value is None else f" {value:.3g} ms" for value in (row.base_ms, row.head_ms)]
-    draw = "; a draw by their times" if row.draw else ""
-    shapes = f" {' x '.join(row.shapes)}" if row.shapes else ""
-    return f"{row.op}{shapes}: {row.base}{times[0]} → {row.head}{times[1]}{draw}"
+    return f"{tuned_name(row)}: {candidate(row.base, row.base_ms)} → {candidate(row.head, row.head_ms)}"
 
 
 def sizes_words(row: SizesChange) -> str:
-    parts = [f"{row.name}: {_range(row.base)} → {_range(row.head)}"]
+    parts = [f"{row.name}: {range_words(row.base)} → {range_words(row.head)}"]
     for word, values in (("new", row.new), ("gone", row.gone)):
         if values:
             more = f" and {len(values) - _FEW} more" if len(values) > _FEW else ""
@@ -129,7 +149,7 @@ def sizes_words(row: SizesChange) -> str:
     return "; ".join(parts)
 
 
-def _range(seen: SizeRange | None) -> str:
+def range_words(seen: SizeRange | None) -> str:
     if seen is None:
         return "not counted"
     if seen.distinct == 1:

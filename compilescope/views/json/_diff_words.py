@@ -8,6 +8,7 @@ VOCABULARY: Mapping[str, tuple[str | None, ...]] = {
     "Diff.direction": ("same", "better", "worse", "mixed", "other"),
     "FunctionChange.change": ("split", "merged", "more graphs", "fewer graphs", "other ops", "new", "gone"),
     "KernelChange.change": ("choice", "launches", "new", "gone"),
+    "NotCompared.side": ("base", "head", "both"),
     "KeyRow.status": ("same", "changed", "unknown"),
     "KeyRow.base_outcome": ("hit", "miss", "bypass", None),
     "KeyRow.head_outcome": ("hit", "miss", "bypass", None),
@@ -125,6 +126,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "KeyChange.change": "changed, added, removed, or digest: the same text, another digest.",
     "KeyChange.before": "In BASE.",
     "KeyChange.after": "In HEAD.",
-    "Missing.fact": "What is missing, and in which run.",
-    "Missing.reason": "Why.",
+    "NotCompared.side": "The run that does not know it.",
+    "NotCompared.fact": "As in `missing` of the summary.",
+    "NotCompared.reason": "Why.",
 }

@@ -93,8 +93,9 @@ def _rest(diff: Diff) -> Iterator[Block]:
 
 def _sides(diff: Diff) -> str:
     lines = [_side("BASE", diff.base), _side("HEAD", diff.head)]
-    if diff.not_compared:
-        facts = "; ".join(plain(f"{m.fact} ({m.reason})") for m in diff.not_compared[:20])
+    unknown = words.not_compared(diff)
+    if unknown:
+        facts = "; ".join(plain(f"{fact} ({reason})") for fact, reason in unknown[:20])
         lines.append(f"- not known in one of them: {facts}")
     return details("The two recordings", "\n".join(lines))
 

@@ -109,8 +109,9 @@ def _rest(diff: Diff, page: Page) -> Iterator[Line]:
             yield from map(Line, page.hanging("", words.key_changes(key), 4, 2))
         yield from _more(len(changed), page)
         yield Line("  old and new values: compilescope why-miss BASE HEAD", "faint")
-    if diff.not_compared:
-        facts = "; ".join(f"{m.fact} ({m.reason})" for m in diff.not_compared)
+    unknown = words.not_compared(diff)
+    if unknown:
+        facts = "; ".join(f"{fact} ({reason})" for fact, reason in unknown)
         yield from _title("NOT KNOWN IN ONE OF THEM")
         yield from map(Line, page.hanging("", facts, 2, 6))
 
