@@ -16,6 +16,7 @@ from textual.screen import Screen
 from compilescope.views.tui._code_screen import CodeScreen
 from compilescope.views.tui._follow import Exported, Follower, ReadFailed, ReportRead, export, state
 from compilescope.views.tui._keys import EXPLORER, bindings
+from compilescope.views.tui._ladder_screen import LadderScreen
 from compilescope.views.tui._news import news, told
 from compilescope.views.tui._overview import OverviewScreen
 from compilescope.views.tui._pages import PAGES, Page
@@ -195,6 +196,8 @@ class Explorer(App[None]):
 def _screen(page: Page) -> PageScreen:
     if page.name == "overview":
         return OverviewScreen(page)
+    if page.name == "ladder":
+        return LadderScreen(page)
     return TableScreen(page) if page.table else CodeScreen(page)
 
 

@@ -26,6 +26,7 @@ EXPLORER = (
     Key("1,2,3,4,5,6,7,8,9", "1-9", "go", "go to that screen"),
     Key("K", "K", "show('kernels')", "kernels"),
     Key("B", "B", "show('buckets')", "buckets"),
+    Key("L", "L", "show('ladder')", "the planner's bucket ladder"),
     Key("C", "C", "show('guards')", "guards: what is checked before each call"),
     Key("T", "T", "show('timeline')", "where compile time went"),
     Key("P", "P", "show('ranks')", "processes side by side"),
@@ -64,6 +65,15 @@ GRID = (
     Key("end,G", "end G", "last", "the last row"),
     Key("right,l", "right l", "expand", "show what is under the row"),
     Key("left,h", "left h", "collapse", "hide it, or go to the row above it"),
+)
+LADDER = (
+    Key("plus,equals_sign", "+", "rungs(1)", "one more rung", "more"),
+    Key("minus", "-", "rungs(-1)", "one rung less", "less"),
+    Key("a", "a", "align(1)", "rungs are multiples of twice as much", "align"),
+    Key("A", "A", "align(-1)", "rungs are multiples of half as much"),
+    Key("m", "m", "kinds", "pads and pins, pads alone, pins alone", "kinds"),
+    Key("f", "f", "function(1)", "the next function", "function"),
+    Key("F", "F", "function(-1)", "the function before"),
 )
 TEXT = (
     Key("up,k", "up k", "scroll_up", "one line up"),

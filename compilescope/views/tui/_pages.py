@@ -147,6 +147,14 @@ PAGES = (
         when=lambda report: bool(report.buckets),
     ),
     Page(
+        "L",
+        "ladder",
+        "Ladder",
+        "Ladr",
+        "Which ladder would serve these sizes, and what would a call cost?",
+        when=lambda report: bool(report.ladders),
+    ),
+    Page(
         "C",
         "guards",
         "Guards",
