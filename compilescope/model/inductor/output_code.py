@@ -17,6 +17,7 @@ _DEFINITION = re.compile(r"^(\w+) = async_compile\.(\w+)\(")
 _AOT_ID = re.compile(r"^# AOT ID: \['(\d+)_(\w+)'\]", re.M)
 _FUNCTION = re.compile(r"^(\s*)def (\w+)\(")
 _INPUT = re.compile(r"^\s+(\w+) = rand_strided\(")
+_GLOBAL = re.compile(r"^\s+global (\w+)$")
 _NUMBER = re.compile(r"^\s+(\w+) = (-?\d+)$")
 _NAME = re.compile(r"^\s+(s\d+|u\d+|\w+) = (\w+)$")
 _NOT_OURS = frozenset({"__init__", "recursively_apply_fns", "get_args", "benchmark_compiled_module"})
@@ -53,6 +54,7 @@ class OutputCode:
     functions: Mapping[str, tuple[Statement, ...]]
     inputs: Mapping[str, Tensor] = field(default_factory=dict)
     hints: Mapping[str, int] = field(default_factory=dict)
+    constants: frozenset[str] = frozenset()  # tensors the code holds itself: they are in ``inputs`` too
 
 
 def parse_output_code(text: str) -> OutputCode:
@@ -69,6 +71,7 @@ def parse_output_code(text: str) -> OutputCode:
         functions=functions,
         inputs=inputs,
         hints={**numbers, **_symbols(functions, numbers)},
+        constants=frozenset(found.group(1) for _, line in rest if (found := _GLOBAL.match(line))),
     )
 
 

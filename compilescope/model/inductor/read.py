@@ -8,6 +8,7 @@ from typing import Any
 from compilescope.model.inductor import autotune
 from compilescope.model.inductor.agreement import Agreement, agreement
 from compilescope.model.inductor.aot import aot_graphs
+from compilescope.model.inductor.constants import with_constants
 from compilescope.model.inductor.crossings import crossings
 from compilescope.model.inductor.fusion import fusion
 from compilescope.model.inductor.fx_text import FxGraph, lines_by_name, parse_fx, result_dtypes
@@ -45,6 +46,7 @@ def read_graph(source: GraphSource, file_name: FileName) -> CompiledGraph:
     lines = lines_by_name(_parse(source.dynamo), graph, aot)
     walked = walk(code, lines, result_dtypes(graph))
     by_name = scheduled_kernels(schedule, calls)
+    schedule = with_constants(schedule, code, walked)
     info = autotune.kernel_info(source.triton_info() if source.triton_info else None)
     found = kernels(code, walked.launches, lines, by_name, info)
     annotations = {name: printed_tensor(a) for name, (a, _) in graph.inputs.items()} if graph else {}
