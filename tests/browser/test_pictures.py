@@ -6,6 +6,10 @@ import itertools
 
 import builders
 import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from compilescope.ladder.planner import CostPoint, Costs, Curve, Limits, Traffic, study_ladder
+from compilescope.views.html import render
 
 
 @pytest.fixture
@@ -55,3 +59,20 @@ def test_without_javascript_compile_time_is_drawn_all_the_same(open_report) -> N
     tab = open_report(builders.rich(), java_script_enabled=False)
     assert tab.page.locator(".icicle span:visible").count() == 11
     assert not tab.page.locator("[data-flow]").first.is_visible()
+
+
+def test_a_recommended_ladder_is_accessible_and_fits_a_phone(open_report) -> None:
+    points = [CostPoint.of(size, 20 + size / 2, 19 + size / 2, 21 + size / 2) for size in (8, 64, 256)]
+    costs = Costs(Curve.measured(points))
+    study = study_ladder(Traffic.of([7, 8, 60, 64, 250] * 8), costs, Limits(max_rungs=4))
+    page = render(builders.rich(), studies=[study])
+    for width, scheme in ((360, "light"), (1400, "dark")):
+        tab = open_report(page, viewport={"width": width, "height": 800}, color_scheme=scheme)
+        assert tab.page.locator("svg.chart:visible").count() == 2
+        assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
+        tab.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        tab.page.locator("[data-flow]").first.click()
+        tab.page.add_style_tag(content=".scroll { background: none !important; }")
+        results = Axe().run(tab.page)
+        assert results.violations_count == 0, results.generate_report()
+        tab.assert_quiet()
