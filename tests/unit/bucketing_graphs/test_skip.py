@@ -115,9 +115,7 @@ def test_the_fallbacks_are_not_recorded(graphed: Any) -> None:
 def test_without_cuda_the_device_is_the_reason() -> None:
     model = bucketed(torch.nn.Linear(8, 8), PINS, {"input": {0: "n"}}, inner="aot_eager", cuda_graphs=True)
     model.warm_up(torch.randn(7, 8), grad=False)
-    assert "8: none: not a CUDA device: input l_self_parameters_weight_ is on cpu" in str(
-        model.backend.graphs
-    )
+    assert "8: none: not a CUDA device: input l_fn_parameters_weight_ is on cpu" in str(model.backend.graphs)
 
 
 def test_two_recorders_are_one_too_many() -> None:
