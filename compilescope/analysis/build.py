@@ -22,6 +22,7 @@ from compilescope.analysis.diagnoses import diagnoses
 from compilescope.analysis.failures import failures
 from compilescope.analysis.frames import frames
 from compilescope.analysis.graphs import graphs
+from compilescope.analysis.guard_costs import guard_costs
 from compilescope.analysis.index import Index
 from compilescope.analysis.ladders import ladders
 from compilescope.analysis.left_out import left_out
@@ -115,6 +116,7 @@ def report_of(run: Run) -> Report:
         cudagraphs=[row for index in indexes if (row := cudagraphs(index)) is not None],
         compiled_autograd=[found for index in indexes if (found := compiled_autograd(index)) is not None],
         cache_misses=misses,
+        guard_costs=guard_costs(indexes),
         tuned_sites=tuned_sites(graph_rows, rungs),
     )
     # A first page has no plan: it would load numpy.

@@ -29,6 +29,7 @@ from compilescope.analysis.report_graph import SourceLine as SourceLine
 from compilescope.analysis.report_graph import Symbol as Symbol
 from compilescope.analysis.report_graph import SymbolGuard as SymbolGuard
 from compilescope.analysis.report_graph import Unfused as Unfused
+from compilescope.analysis.report_guards import GuardCost as GuardCost
 from compilescope.analysis.report_ladder import Ladder as Ladder
 from compilescope.analysis.report_ladder import LadderBar as LadderBar
 from compilescope.analysis.report_ladder import LadderCost as LadderCost
@@ -37,6 +38,7 @@ from compilescope.analysis.report_ladder import LadderDrift as LadderDrift
 from compilescope.analysis.report_ladder import LadderHistogram as LadderHistogram
 from compilescope.analysis.report_ladder import LadderRange as LadderRange
 from compilescope.analysis.report_ladder import LadderRival as LadderRival
+from compilescope.analysis.report_missing import Missing as Missing
 from compilescope.analysis.report_run import Bucket as Bucket
 from compilescope.analysis.report_run import BucketSize as BucketSize
 from compilescope.analysis.report_run import CacheMiss as CacheMiss
@@ -56,14 +58,6 @@ from compilescope.analysis.report_tuned import TunedSite as TunedSite
 from compilescope.analysis.report_tuned import TunedUse as TunedUse
 
 FORMAT_VERSION = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """A fact that could not be captured, and why."""
-
-    fact: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,5 +380,6 @@ class Report:
     cudagraphs: list[Cudagraphs] = field(default_factory=list)
     compiled_autograd: list[CompiledAutograd] = field(default_factory=list)
     cache_misses: list[CacheMiss] = field(default_factory=list)
+    guard_costs: list[GuardCost] = field(default_factory=list)
     tuned_sites: list[TunedSite] = field(default_factory=list)
     ladders: list[Ladder] = field(default_factory=list)

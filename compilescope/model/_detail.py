@@ -8,6 +8,7 @@ from typing import Any
 
 from compilescope.model import _fields as f
 from compilescope.model._compiles import Compiles
+from compilescope.model._pace import PaceBuilder
 from compilescope.model._phases import Phases
 from compilescope.model.detail import (
     Detail,
@@ -46,6 +47,7 @@ class DetailBuilder:
         self._calls: dict[int, int] = {}
         self._reasons: list[str] = []
         self._inductor = Collector()
+        self._pace = PaceBuilder()
         self._latest: dict[int, Record] = {}
         self._handlers = {
             "create_symbol": self._symbol,
@@ -57,6 +59,8 @@ class DetailBuilder:
             "runs": self._runs,
             "thread": self._thread,
             "artifact": self._artifact,
+            "runs_at_compile": self._runs_at_compile,
+            "step": self._step,
         }
 
     @property
@@ -153,6 +157,7 @@ class DetailBuilder:
             self._threads[ident] = name
 
     def _runs(self, record: Record) -> None:
+        self._pace.counted(record.t, f.sequence(record.x.get("g")))
         for row in f.sequence(record.x.get("g")):
             counts = {key: n for key, n in f.mapping(row[2]).items() if f.number(n) is not None}
             if not counts and f.number(row[1]) is not None:
@@ -165,6 +170,12 @@ class DetailBuilder:
         for serial, calls in f.sequence(record.x.get("i")):
             if f.number(serial) is not None and f.number(calls) is not None:
                 self._calls[serial] = calls
+
+    def _runs_at_compile(self, record: Record) -> None:
+        self._pace.at_compile(record.t, f.sequence(record.x.get("g")))
+
+    def _step(self, record: Record) -> None:
+        self._pace.step(record.m)
 
     def _artifact(self, record: Record) -> None:
         if record.m.get("name") == _REASONS:
@@ -184,6 +195,7 @@ class DetailBuilder:
             inductor_calls=self._calls,
             autograd_reasons=tuple(self._reasons),
             files=self._file,
+            pace=self._pace.finish(),
         )
 
     def _still_open(self) -> list[OpenStack]:

@@ -85,6 +85,17 @@ class SizeSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class Pace:
+    """``points``: by serial of a graph ``(unix ns, calls so far)`` in order; ``steps``: ``(began in unix ns,
+    length in us)`` of the steps the program told of. ``at_compiles``: the counters were read at compiles too.
+    """
+
+    points: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    at_compiles: bool = False
+    steps: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class BucketEvent:
     """An event of a bucketed backend, fields as in :mod:`compilescope.observer`."""
 
@@ -122,3 +133,4 @@ class Detail:
     )  # serial of the `fx_graph` record -> calls
     autograd_reasons: tuple[str, ...] = ()
     files: Callable[[int | None], str | None] = lambda _: None
+    pace: Pace = field(default_factory=Pace)

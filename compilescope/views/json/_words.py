@@ -213,6 +213,7 @@ Frame.graph_breaks  Graph break sites in it
 Frame.recompiles  Recompiles of it
 Frame.status  compiled, graph break, recompiled, recompile limit, failed, skipped or empty
 Frame.process  {_PROCESS}
+Report.guard_costs  Functions by the share of a call that checking their guards takes
 Frame.missing  Why a field above is null
 Frame.resumed_at  Line at which a resume function goes on
 Frame.called_from  {_CALLED}

@@ -21,6 +21,20 @@ Guards.cold_check_us  Microseconds as torch measures it: the processor's caches 
 Guards.rows  The guards one by one; empty unless they were asked for
 Guards.listed  Whether the recording has the list
 Guards.rows_count  How many there are; rows lists the first of them. Null where the list was not read
+GuardCost.function  Name of the function
+GuardCost.file  {file}
+GuardCost.line  {line}
+GuardCost.process  {process}
+GuardCost.entries  Cache entries whose check was timed
+GuardCost.guards  Guards of the entry called most
+GuardCost.check_us  Microseconds of one check with warm caches, weighted by the calls of each entry
+GuardCost.cold_check_us  As torch measures it: the processor's caches are flushed first
+GuardCost.calls  Calls of its compiled code
+GuardCost.checks_s  Seconds all their checks took: check_us times calls
+GuardCost.call_us  Microseconds from one call to the next once compiling is over
+GuardCost.call_basis  Begins with measured or estimated, and says how
+GuardCost.share  check_us / call_us; entries tried in vain are not in it
+GuardCost.missing  Why a field above is null
 Symbol.symbol  Name in the graph: s77
 Symbol.sources  What it stands for; several were equal when traced and are tied together
 Symbol.range  Values the graph holds for

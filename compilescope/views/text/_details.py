@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from compilescope.units import count, percent, seconds, size
 from compilescope.views.text._columns import table
+from compilescope.views.text._guards import at, guard_blocks, number
 from compilescope.views.text._page import Page
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def render_details(report: Report, wanted: Wanted, *, width: int = 80, ascii: bo
     if wanted.graphs:
         blocks += _graphs(graphs, page)
     if wanted.guards:
-        blocks += _guards(graphs, page, listed=wanted.frame is not None)
+        blocks += guard_blocks(report, graphs, page, listed=wanted.frame is not None)
     if wanted.buckets:
         blocks.append(_buckets(report, page))
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
@@ -122,8 +123,8 @@ def _graphs(graphs: Sequence[Graph], page: Page) -> list[list[str]]:
             f"[{g.compile_id}]",
             g.function,
             g.direction or ("backward" if g.backward else g.backend or ""),
-            _number(g.ops),
-            _number(g.calls),
+            number(g.ops),
+            number(g.calls),
             "" if g.kernels is None else f"{sum(g.kernels.values()):,}",
             seconds(g.compile_s),
             ", ".join(_caches(g)),
@@ -147,7 +148,7 @@ def _graph(graph: Graph, page: Page) -> list[str]:
             ", ".join(s.sources) if s.backed else "data",
             s.range or "",
             _hint(s.hint),
-            _at(s.created_at),
+            at(s.created_at),
         ]
         for s in graph.symbols
     ] or [
@@ -160,7 +161,7 @@ def _graph(graph: Graph, page: Page) -> list[str]:
     ]
     facts: list[tuple[str, Iterable[str]]] = [
         ("fixed", (f"{s.source} = {s.value}, {s.reason or 'why is unknown'}" for s in graph.specializations)),
-        ("guard", (f"{guard.expr}  {_at(guard.at)}" for guard in graph.symbol_guards)),
+        ("guard", (f"{guard.expr}  {at(guard.at)}" for guard in graph.symbol_guards)),
         ("tuned", (f"{a.op}: {a.winner or 'none'} won" + _margin(a.margin) for a in graph.autotune)),
         ("memory", _memory(graph)),
     ]  # fmt: skip
@@ -187,37 +188,6 @@ def _margin(margin: float | None) -> str:
     return "" if margin is None else f", the next takes {margin:.2f} times as long"
 
 
-def _guards(graphs: Sequence[Graph], page: Page, *, listed: bool) -> list[list[str]]:
-    """The graphs whose guards cost most over the run first."""
-    known = [(g, g.guards) for g in graphs if g.guards is not None]
-    if not known:
-        return [["No guard was recorded."]]
-
-    def spent_us(graph: Graph, hot_us: float | None) -> float:
-        return (hot_us or 0.0) * (graph.calls or 0)
-
-    known.sort(key=lambda pair: -spent_us(pair[0], pair[1].hot_check_us))
-    rows = [
-        [
-            f"[{g.compile_id}]",
-            g.function,
-            _number(found.count),
-            _microseconds(found.hot_check_us),
-            _number(g.calls),
-            seconds(spent_us(g, found.hot_check_us) * 1e-6) if found.hot_check_us is not None else "?",
-            ", ".join(f"{n} {kind}" for kind, n in sorted(found.by_kind.items(), key=lambda kn: -kn[1])[:3]),
-        ]
-        for g, found in known
-    ]
-    heads = ["graph", "function", ">guards", ">one check", ">calls", ">all calls", "kinds"]
-    blocks = [["GUARDS checked before each call", *table(page, heads, rows)]]
-    for graph, found in known if listed else ():
-        lines = [[row.source, ", ".join(row.kinds), _at(row.at)] for row in found.rows]
-        if lines:
-            blocks.append([f"[{graph.compile_id}]", *table(page, ["expression", "for", "because of"], lines)])
-    return blocks
-
-
 def _buckets(report: Report, page: Page) -> list[str]:
     if not report.buckets:
         return []
@@ -226,7 +196,7 @@ def _buckets(report: Report, page: Page) -> list[str]:
             f"[{b.graph}]",
             b.rung or b.kind,
             b.kind,
-            "" if b.refused else _number(b.hits),
+            "" if b.refused else number(b.hits),
             "" if b.padded_rows is None else f"{b.padded_rows:,}",
             "" if b.compile_s is None else seconds(b.compile_s),
         ]
@@ -245,22 +215,10 @@ def _standing(rung: Bucket) -> str:
     return f"failed: {rung.failed}" if rung.failed else ""
 
 
-def _number(value: int | None) -> str:
-    return "?" if value is None else f"{value:,}"
-
-
 def _hint(value: int | float | None) -> str:
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _microseconds(value: float | None) -> str:
-    return "?" if value is None else f"{value:.3g} us"
-
-
 def _first(lines: Sequence[SourceLine]) -> str:
     more = f" +{len(lines) - 1}" if len(lines) > 1 else ""
-    return _at(lines[0]) + more if lines else ""
-
-
-def _at(line: SourceLine | None) -> str:
-    return "" if line is None else f"{line.file.rpartition('/')[2]}:{line.line}"
+    return at(lines[0]) + more if lines else ""

@@ -8,6 +8,7 @@ from dataclasses import replace
 import builders
 import pytest
 
+from compilescope.analysis.report import GuardCost, Missing
 from compilescope.views.text import Wanted, render, render_details
 from compilescope.views.text._columns import table
 from compilescope.views.text._page import Page
@@ -80,3 +81,33 @@ def test_a_table_cuts_its_widest_column_and_counts_what_is_left() -> None:
     assert all(len(line) <= 40 for line in lines)
     assert lines[1].endswith("   1")
     assert lines[-1] == "  and 102 more"
+
+
+def test_guard_checking_is_a_share_of_a_call() -> None:
+    report = builders.rich()
+    graph = next(g for g in report.graphs if g.guards is not None)
+    known = GuardCost(
+        graph.function,
+        graph.file,
+        graph.line,
+        graph.process,
+        entries=2,
+        guards=40,
+        check_us=25.0,
+        cold_check_us=200.0,
+        calls=300,
+        checks_s=0.0075,
+        call_us=125.0,
+        call_basis="estimated: between two readings",
+        share=0.2,
+    )
+    why = Missing("call_us", "the program told of no steps")
+    unknown = replace(known, call_us=None, call_basis=None, share=None, missing=[why])
+    text = render_details(replace(report, guard_costs=[known]), Wanted(guards=True), width=120)
+    assert "25 us" in text
+    assert "20 %" in text
+    assert "one call is estimated: between two readings" in text
+    assert "tries several entries" in text
+    text = render_details(replace(report, guard_costs=[unknown]), Wanted(guards=True), width=120)
+    assert "unknown" in text
+    assert "the program told of no steps" in text
