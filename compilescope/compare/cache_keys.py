@@ -22,7 +22,7 @@ _ONLY_BASE, _ONLY_HEAD = "HEAD has no such graph", "BASE has no such graph"
 class _Reader:
     """Reads at most so many texts, so that a run with thousands of graphs is still answered."""
 
-    left: int = MAX_READ
+    left: int
 
     def read(self, lookups: Sequence[CompileLookup]) -> list[CacheOutcome]:
         found = []
@@ -41,7 +41,7 @@ def cache_key_rows(
 ) -> tuple[list[KeyRow], int]:
     """Every look-up of both runs, and how many were left unread. Pairs of graphs first."""
     ids = _by_compile(base.lookups), _by_compile(head.lookups)
-    readers = _Reader(), _Reader()
+    readers = _Reader(MAX_READ), _Reader(MAX_READ)
     rows: list[KeyRow] = []
     for pair in graphs.pairs:
         place = place_of(pair.head.key, *at)
@@ -116,13 +116,17 @@ def _compared(was: CacheOutcome | None, now: CacheOutcome | None) -> tuple[str, 
     if was.key == now.key:
         return "same", None, []
     if not was.components or not now.components:
-        name = "BASE" if not was.components else "HEAD"
-        return "changed", f"the keys differ; {name} recorded no list of what is in the key", []
+        lacking = [name for name, outcome in (("BASE", was), ("HEAD", now)) if not outcome.components]
+        return "changed", f"the keys differ; {_and(lacking)} recorded no list of what is in the key", []
     changes = [
         KeyChange(c.path, c.change, c.before, c.after) for c in why_miss(was.components, now.components)
     ]
     reason = None if changes else "the keys differ, and no listed component does"
     return "changed", reason, changes
+
+
+def _and(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else "neither of them"
 
 
 def _alone(place: Place, unit: Unit, found: Sequence[CacheOutcome], *, of_head: bool) -> Iterator[KeyRow]:

@@ -98,13 +98,19 @@ R = TypeVar("R", bound=_Row)
 
 def joined_ranks(rows: Iterable[R]) -> list[R]:
     """Rows that say the same of several ranks become one that names the ranks. Keeps the order."""
-    found: dict[str, R] = {}
+    found: list[R] = []
+    alike: dict[str, list[int]] = defaultdict(list)
     for row in rows:
-        alike = repr(replace(row, place=replace(row.place, ranks=[])))  # type: ignore[type-var]
-        known = found.get(alike)
-        if known is None:
-            found[alike] = row
-        elif row.place.ranks:
-            ranks = sorted({*known.place.ranks, *row.place.ranks})
-            found[alike] = replace(known, place=replace(known.place, ranks=ranks))  # type: ignore[type-var]
-    return list(found.values())
+        places = alike[repr(_at_ranks(row, []))]
+        ranks = set(row.place.ranks)
+        at = next((n for n in places if ranks and ranks.isdisjoint(found[n].place.ranks)), None)
+        if at is None:
+            places.append(len(found))
+            found.append(row)
+        else:
+            found[at] = _at_ranks(row, sorted({*found[at].place.ranks, *ranks}))
+    return found
+
+
+def _at_ranks(row: R, ranks: list[int]) -> R:
+    return replace(row, place=replace(row.place, ranks=ranks))  # type: ignore[type-var]
