@@ -40,6 +40,7 @@ from compilescope.observer import BackendReset, DispatchCount, EntryCaptured, Ev
 
 Ladder = BucketLadder | Mapping[str, BucketLadder] | LadderProduct
 Build = Literal["capture", "warm_up"]
+Fallback = Literal["dynamic", "eager"]
 
 _numbers = itertools.count(1)
 
@@ -56,7 +57,8 @@ class BucketedBackend:
     ``cuda_graphs`` records static rungs as CUDA graphs; their outputs are valid until the next call of the
     model unless ``clone_outputs``. "shared" records the dynamic artifact at each of their sizes: one compile.
     ``pad`` are the contracts for ladders with pads. With ``verify`` a padded rung serves only after it has
-    been compared with the unpadded graph, in ``warm_up`` at several sizes or at its first call.
+    been compared with the unpadded graph, in ``warm_up`` at several sizes or at its first call. ``fallback``
+    "eager" saves the compile of the dynamic artifact where the ladder serves all sizes that can occur.
 
     Raises UsageError (LadderError for ladders) at once, and nothing of its own on a call.
     """
@@ -76,6 +78,7 @@ class BucketedBackend:
         clone_outputs: bool = False,
         pad: Sequence[Pad] = (),
         verify: bool = False,
+        fallback: Fallback = "dynamic",
     ) -> None:
         self.name = self.__name__ = f"bucketed-{next(_numbers)}"
         self.dims = dims
@@ -83,7 +86,14 @@ class BucketedBackend:
         with_pads = [name for name, each in self.ladder.ladders if each.pad_rungs]
         self._contracts = by_name(pad, dims, with_pads)
         self._verify = verify
+        self._with_dynamic = fallback == "dynamic"
         self._compiler = InnerCompiler(inner, mode, options)
+        if fallback not in ("dynamic", "eager"):
+            raise UsageError(f"fallback={fallback!r} is neither 'dynamic' nor 'eager'")
+        if fallback == "eager" and cuda_graphs == "shared":
+            raise UsageError(
+                "cuda_graphs='shared' records the dynamic artifact, which fallback='eager' leaves out"
+            )
         self._build: Build = build
         self._thread = threading.local()
         self._entries: list[Entry] = []
@@ -123,6 +133,7 @@ class BucketedBackend:
             self.graphs,
             self._contracts,
             self._verify,
+            self._with_dynamic,
         )
         self._entries.append(entry)
         if self._build == "capture" and not self._is_warming:

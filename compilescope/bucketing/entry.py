@@ -57,6 +57,7 @@ class Entry:
         graphs: CudaGraphs | None = None,
         contracts: Contracts | None = None,
         verify: bool = False,
+        with_dynamic: bool = True,
     ) -> None:
         self.backend = backend
         self.number = number
@@ -87,7 +88,7 @@ class Entry:
             lambda *arguments: unarmed(self, arguments),
         )
         symbols = symbols_of(captured.inputs)
-        for step in plan(ladder, names, symbols, captured.shape_env, self._padding.refused):
+        for step in plan(ladder, names, symbols, captured.shape_env, self._padding.refused, with_dynamic):
             self._schedule(step)
         if graphs is not None and graphs.share_code:
             self.pending.rotate(1)  # the dynamic one, planned last, is what the others share

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import torch
 
 from compilescope.bucketing import warm_up as warming
-from compilescope.bucketing.backend import BucketedBackend, Build, Ladder
+from compilescope.bucketing.backend import BucketedBackend, Build, Fallback, Ladder
 from compilescope.bucketing.explain import Explanation
 from compilescope.bucketing.identify import ARGUMENT, TAG, Dims
 from compilescope.bucketing.inner import Inner
@@ -172,6 +172,7 @@ def bucketed(
     clone_outputs: bool = False,
     pad: Sequence[Pad] = (),
     verify: bool = False,
+    fallback: Fallback = "dynamic",
     dynamic: bool | None = None,
     fullgraph: bool = False,
 ) -> Any:
@@ -195,6 +196,7 @@ def bucketed(
         clone_outputs=clone_outputs,
         pad=pad,
         verify=verify,
+        fallback=fallback,
     )
     wrapper = BucketedModule if isinstance(model, torch.nn.Module) else BucketedFunction
     return wrapper(model, backend, dynamic=dynamic, fullgraph=fullgraph)

@@ -56,6 +56,7 @@ def plan(
     symbols: Iterable[Any],
     shape_env: Any,
     cannot_pad: Mapping[str, PaddingRefusedError] | None = None,
+    with_dynamic: bool = True,
 ) -> list[Job | Refusal]:
     """Pins, pads, then ranges, then the dynamic artifact for the rest. ``symbols`` are all of the graph's."""
     steps: list[Job | Refusal] = []
@@ -63,7 +64,8 @@ def plan(
         steps += _once(_static(joint, names, shape_env, cannot_pad or {}), steps)
     for joint in ladder.ranges():
         steps += _once(_range(joint, names, shape_env), steps)
-    steps.append(_dynamic(ladder, names, symbols, shape_env))
+    if with_dynamic:
+        steps.append(_dynamic(ladder, names, symbols, shape_env))
     return steps
 
 

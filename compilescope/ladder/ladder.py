@@ -72,6 +72,11 @@ class BucketLadder:
             return pads[position]
         return next((span for span in self.range_rungs if span.low <= size <= span.high), None)
 
+    def fitting(self, size: int) -> int | None:
+        """The smallest pin or pad of at least ``size``, for whoever pads before the call; None above all."""
+        sizes = (rung.high for rung in self.rungs if not isinstance(rung, Range))
+        return min((each for each in sizes if each >= size), default=None)
+
     @property
     def pin_rungs(self) -> tuple[Pin, ...]:
         return tuple(rung for rung in self.rungs if isinstance(rung, Pin))

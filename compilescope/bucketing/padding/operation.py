@@ -89,8 +89,8 @@ class Operation:
 
     def dim(self, tensor: torch.Tensor, dim: int | None = None) -> int:
         """``dim``, or the argument of that name, counted from the front."""
-        wanted: int = self["dim"] if dim is None else dim
-        return wanted % max(tensor.dim(), 1)
+        counted: int = (self["dim"] if dim is None else dim) % max(tensor.dim(), 1)
+        return counted
 
     def dims(self, tensor: torch.Tensor, name: str = "dim") -> tuple[int, ...]:
         """The dimensions a reduction is over; all when none are given."""
