@@ -103,7 +103,7 @@ class Compiled:
         every = [*(graph for _, graph in graphs), *backward]
         row = replace(row, autotune=[autotune_row(self._index, t, hints, every) for t in tunings])
         if aot is not None and aot.texts:
-            row = replace(row, aot=made.aot_row(self._index, read_aot(aot), hints))
+            row = replace(row, aot=made.aot_row(self._index, read_aot(aot), hints, made.lines_by_node(every)))
         row = replace(row, cache_outcomes=self._outcomes(compile_id))
         if not graphs and row.backend in _EAGER_BACKENDS:
             return replace(row, kernels={}, kernel_count=0)
@@ -163,6 +163,7 @@ class Compiled:
             fusion=made.fusion_row(self._index, largest),
             memory=made.memory_row(self._index, largest),
             crossings=made.crossing_rows(self._index, graphs),
+            decompositions=made.decomposition_rows(self._index, graphs),
             code=largest.code,
             missing=[*row.missing, *missing],
         )

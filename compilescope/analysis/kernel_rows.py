@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from compilescope.analysis import report_graph as rows
 from compilescope.analysis.index import Index
@@ -162,7 +162,27 @@ def cache_row(found: inductor.CacheOutcome) -> rows.CacheOutcome:
     )
 
 
-def aot_row(index: Index, found: inductor.AotGraphs, hints: dict[str, int]) -> rows.Aot:
+def decomposition_rows(index: Index, graphs: Iterable[CompiledGraph]) -> list[rows.Decomposition]:
+    return [
+        rows.Decomposition(d.op, dict(d.became), printed_lines(index, d.lines), d.exact)
+        for graph in graphs
+        for d in graph.decompositions[:MAX_KERNELS]
+    ]
+
+
+def lines_by_node(graphs: Iterable[CompiledGraph]) -> dict[str, inductor.SourceLine]:
+    """The user's line of each node, where Inductor's scheduler was recorded."""
+    nodes = (node for graph in graphs for kernel in graph.kernels for node in kernel.nodes)
+    return {node.name: node.line for node in nodes if node.line is not None}
+
+
+def aot_row(
+    index: Index,
+    found: inductor.AotGraphs,
+    hints: dict[str, int],
+    lines: Mapping[str, inductor.SourceLine] | None = None,
+) -> rows.Aot:
+    """``lines``: where a node comes from, for those whose own line is torch's."""
     saved = sorted(found.saved, key=lambda tensor: -(number_of(tensor.size_bytes, hints) or 0))
     return rows.Aot(
         found.joint_ops,
@@ -178,7 +198,7 @@ def aot_row(index: Index, found: inductor.AotGraphs, hints: dict[str, int]) -> r
                 tensor.kind,
                 str(tensor.tensor) if tensor.tensor else None,
                 number_of(tensor.size_bytes, hints),
-                printed_line(index, tensor.line),
+                printed_line(index, tensor.line) or printed_line(index, (lines or {}).get(tensor.name)),
             )
             for tensor in saved[:MAX_KERNELS]
         ],
@@ -192,6 +212,9 @@ def aot_row(index: Index, found: inductor.AotGraphs, hints: dict[str, int]) -> r
         [_alias(alias) for alias in found.aliases[:MAX_KERNELS]],
         found.donated,
         dict(found.op_counts),
+        list(found.recomputable[:MAX_KERNELS]),
+        len(found.recomputable),
+        number_of(found.recomputable_bytes, hints),
     )
 
 

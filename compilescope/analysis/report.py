@@ -16,6 +16,7 @@ from compilescope.analysis.report_graph import Buffer as Buffer
 from compilescope.analysis.report_graph import CacheOutcome as CacheOutcome
 from compilescope.analysis.report_graph import Choice as Choice
 from compilescope.analysis.report_graph import Crossing as Crossing
+from compilescope.analysis.report_graph import Decomposition as Decomposition
 from compilescope.analysis.report_graph import FusedGroup as FusedGroup
 from compilescope.analysis.report_graph import Fusion as Fusion
 from compilescope.analysis.report_graph import GuardRow as GuardRow
@@ -284,6 +285,7 @@ class Graph:
     cache_outcomes: list[CacheOutcome] = field(default_factory=list)
     crossings: list[Crossing] = field(default_factory=list)
     code: str | None = None  # name of the generated code
+    decompositions: list[Decomposition] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,6 +209,22 @@ class Aot:
     aliases: list[str]
     donated: int | None
     op_counts: dict[str, int]
+    recomputable: list[str] = field(default_factory=list)  # saved, and to be had without a GEMM or the like
+    recomputable_count: int = 0
+    recomputable_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """An operator that is gone and the nodes in its place, by operator.
+
+    ``exact``: each node says where it came from; else they share a kernel.
+    """
+
+    op: str
+    became: dict[str, int]
+    lines: list[SourceLine]
+    exact: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ def described_node(node: Any, stacks: Stacks) -> dict[str, Any]:
     leaves = list(node.get_nodes())
     first = getattr(leaves[0], "node", None) if leaves else None
     origins = _origins(leaves)
+    places = _user_lines(origins)
     described: dict[str, Any] = {
         "type": type(node).__name__,
         "ir": type(first).__name__,
@@ -39,9 +40,9 @@ def described_node(node: Any, stacks: Stacks) -> dict[str, Any]:
         "device": str(node.get_device()),
         "bytes": _accessed_bytes(node),
         "parts": [_part(leaf) for leaf in leaves],
-        "ops": [[origin.name, str(origin.target)] for origin in origins[:MAX_ORIGINS]],
+        "ops": [_op(origin, places) for origin in origins[:MAX_ORIGINS]],
         "ops_count": len(origins),
-        "lines": _user_lines(origins, stacks),
+        "lines": [[stacks.file_id(file), line, function] for file, line, function in places],
     }
     return {k: v for k, v in described.items() if v is not None}
 
@@ -81,14 +82,18 @@ def _part(leaf: Any) -> dict[str, Any]:
     }
 
 
-def _user_lines(origins: list[Any], stacks: Stacks) -> list[Any]:
+def _op(origin: Any, places: list[tuple[str, int, str]]) -> list[Any]:
+    """Name, operator, the operator it was before decompositions, which of the lines is its own."""
+    original = origin.meta.get("original_aten")
+    place = user_frame(origin.meta.get("stack_trace"))
+    at = places.index(place) if place is not None else None
+    return [origin.name, str(origin.target), str(original) if original is not None else None, at]
+
+
+def _user_lines(origins: list[Any]) -> list[tuple[str, int, str]]:
     """The innermost line outside torch of each FX node, each once, in the order of files and lines."""
-    found = set()
-    for origin in origins:
-        place = user_frame(origin.meta.get("stack_trace"))
-        if place is not None:
-            found.add(place)
-    return [[stacks.file_id(file), line, function] for file, line, function in sorted(found)]
+    places = (user_frame(origin.meta.get("stack_trace")) for origin in origins)
+    return sorted({place for place in places if place is not None})
 
 
 def user_frame(stack_trace: Any) -> tuple[str, int, str] | None:

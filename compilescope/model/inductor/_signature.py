@@ -68,7 +68,7 @@ def _triton(definition: Definition) -> Signature:
         grid.group(1) if grid else None,
         {**dict(_CONSTEXPR.findall(source)), **dict(_LAUNCH.findall(source))},
         dict(_HINT.findall(hints.group(1))) if hints else {},
-        tuple(FxNode(*found.groups()) for found in map(_FRAGMENT.match, definition.comments) if found),
+        tuple(FxNode(m[1], m[2]) for m in map(_FRAGMENT.match, definition.comments) if m),
     )
 
 

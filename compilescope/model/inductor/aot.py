@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from compilescope.model.inductor.fx_text import FxGraph, Node
+from compilescope.model.inductor.recompute import recomputable
 from compilescope.model.inductor.sizes import Size, size
 from compilescope.model.inductor.tensors import printed_tensor
 from compilescope.model.inductor.values import Alias, AotGraphs, FxNode, Mutation, SavedTensor, SourceLine
@@ -62,6 +63,7 @@ def aot_graphs(
     """``metadata``: the text of the `aot_forward_graph_fw_metadata` artifact."""
     saved = _saved(forward) if forward else ()
     recomputed = _recomputed(forward, backward)
+    spare = recomputable(forward, saved) if forward else ()
     run = forward or inference
     return AotGraphs(
         joint_ops=_count(joint),
@@ -72,6 +74,8 @@ def aot_graphs(
         saved_bytes=_sum(s.size_bytes for s in saved if s.kind == "activation"),
         recomputed=tuple(FxNode(node.name, node.op) for node in recomputed),
         recompute_saves_bytes=_sum(_kept_instead(recomputed, backward)),
+        recomputable=tuple(s.name for s in spare),
+        recomputable_bytes=_sum(s.size_bytes for s in spare),
         mutations=_mutations(run, metadata),
         aliases=_aliases(metadata),
         donated=_donated(metadata),

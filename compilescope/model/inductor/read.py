@@ -10,6 +10,7 @@ from compilescope.model.inductor.agreement import Agreement, agreement
 from compilescope.model.inductor.aot import aot_graphs
 from compilescope.model.inductor.constants import with_constants
 from compilescope.model.inductor.crossings import crossings
+from compilescope.model.inductor.decompositions import decompositions
 from compilescope.model.inductor.fusion import fusion
 from compilescope.model.inductor.fx_text import FxGraph, lines_by_name, parse_fx, result_dtypes
 from compilescope.model.inductor.kernels import kernels
@@ -67,6 +68,7 @@ def read_graph(source: GraphSource, file_name: FileName) -> CompiledGraph:
         inputs={**{n: t for n, t in annotations.items() if t is not None}, **code.inputs},
         hints=code.hints,
         missing=_missing(text, code, schedule, found),
+        decompositions=decompositions(found),
     )
 
 

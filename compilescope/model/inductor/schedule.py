@@ -199,7 +199,7 @@ def _node(row: Mapping[str, Any], file_name: FileName) -> ScheduledNode:
         device=str(row.get("device")),
         size_bytes=_int(row.get("bytes")),
         parts=tuple(_part(part) for part in _list(row.get("parts")) if isinstance(part, Mapping)),
-        nodes=tuple(FxNode(str(op[0]), str(op[1])) for op in _list(row.get("ops")) if _is_pair(op)),
+        nodes=tuple(_fx_node(op, row.get("lines"), file_name) for op in _list(row.get("ops")) if _is_op(op)),
         lines=tuple(_line(place, file_name) for place in _list(row.get("lines")) if _is_place(place)),
     )
 
@@ -228,8 +228,21 @@ def _call(row: Mapping[str, Any]) -> Call | None:
     return Call(kernel, kinds.of_extern(kernel), False, device, (str(row.get("buffer")),))
 
 
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2
+def _fx_node(op: Sequence[Any], lines: Any, file_name: FileName) -> FxNode:
+    """Name, operator, and since they are recorded the operator before decompositions and the line's index."""
+    original, at = (*op[2:4], None, None)[:2]
+    places = _list(lines)
+    known = isinstance(at, int) and 0 <= at < len(places) and _is_place(places[at])
+    return FxNode(
+        str(op[0]),
+        str(op[1]),
+        original if isinstance(original, str) else None,
+        _line(places[at], file_name) if known else None,
+    )
+
+
+def _is_op(value: Any) -> bool:
+    return isinstance(value, list) and len(value) >= 2
 
 
 def _is_place(value: Any) -> bool:

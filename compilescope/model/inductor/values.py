@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from compilescope.model.inductor.sizes import Size
+from compilescope.model.inductor.sizes import Size, size
 from compilescope.model.inductor.tensors import Tensor
 
 GraphKey = tuple[int, int, int, int]  # compiled autograd (-1: none), epoch, frame, recompile
@@ -27,10 +27,25 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class FxNode:
-    """An FX node behind a kernel: its name in the graph and its ATen op."""
+    """An FX node behind a kernel: its name in the graph and its ATen op.
+
+    ``original``: the operator it was before decompositions, where the recording says.
+    """
 
     name: str
     op: str
+    original: str | None = None
+    line: SourceLine | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """An operator that is gone and the nodes in its place. ``exact``: each node names its origin."""
+
+    op: str
+    became: Mapping[str, int]
+    lines: tuple[SourceLine, ...]
+    exact: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +242,8 @@ class AotGraphs:
     aliases: tuple[Alias, ...]
     donated: int | None
     op_counts: Mapping[str, int]  # ATen ops of forward or inference
+    recomputable: tuple[str, ...] = ()  # saved activations that need not be: see .recompute
+    recomputable_bytes: Size = field(default_factory=lambda: size(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,3 +420,4 @@ class CompiledGraph:
     inputs: Mapping[str, Tensor]
     hints: Mapping[str, int]
     missing: tuple[str, ...]  # what could not be told, in words
+    decompositions: tuple[Decomposition, ...] = ()

@@ -279,6 +279,14 @@ Report.sizes  Sizes that functions were called with
 Report.cudagraphs  CUDA graphs by process
 Report.compiled_autograd  Backward passes captured by compiled autograd
 Report.cache_misses  Look-ups of compile caches that missed, and what differs from the nearest entry
+Decomposition.op  Operator that a decomposition replaced
+Decomposition.became  Nodes in its place, by operator
+Decomposition.lines  The user's lines
+Decomposition.exact  Whether each node says where it came from; else they share a kernel
+Aot.recomputable  Saved activations that elementwise operations and reductions could compute again; cut
+Aot.recomputable_count  Their number
+Aot.recomputable_bytes  Their bytes
+Graph.decompositions  Operators that decompositions replaced
 Unfused.first  Operators of one group
 Unfused.second  Operators of the other
 Unfused.reason  Why Inductor kept them apart, in its words
