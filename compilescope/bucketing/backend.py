@@ -32,6 +32,7 @@ from compilescope.bucketing.identify import (
 )
 from compilescope.bucketing.inner import Inner, InnerCompiler
 from compilescope.bucketing.padding.contract import Pad, by_name
+from compilescope.bucketing.piecewise import PiecewiseCompiler, SplitOp, SplitReport
 from compilescope.bucketing.preconditions import bypass_reason
 from compilescope.bucketing.state import GlobalState
 from compilescope.errors import UsageError
@@ -59,6 +60,7 @@ class BucketedBackend:
     ``pad`` are the contracts for ladders with pads. With ``verify`` a padded rung serves only after it has
     been compared with the unpadded graph, in ``warm_up`` at several sizes or at its first call. ``fallback``
     "eager" saves the compile of the dynamic artifact where the ladder serves all sizes that can occur.
+    ``split_ops`` (``piecewise.ATTENTION``, or operators of yours) run eagerly between compiled pieces.
 
     Raises UsageError (LadderError for ladders) at once, and nothing of its own on a call.
     """
@@ -79,6 +81,7 @@ class BucketedBackend:
         pad: Sequence[Pad] = (),
         verify: bool = False,
         fallback: Fallback = "dynamic",
+        split_ops: Sequence[SplitOp] | None = None,
     ) -> None:
         self.name = self.__name__ = f"bucketed-{next(_numbers)}"
         self.dims = dims
@@ -87,7 +90,11 @@ class BucketedBackend:
         self._contracts = by_name(pad, dims, with_pads)
         self._verify = verify
         self._with_dynamic = fallback == "dynamic"
-        self._compiler = InnerCompiler(inner, mode, options)
+        self._compiler = (
+            InnerCompiler(inner, mode, options)
+            if split_ops is None
+            else PiecewiseCompiler(split_ops, inner, mode, options)
+        )
         if fallback not in ("dynamic", "eager"):
             raise UsageError(f"fallback={fallback!r} is neither 'dynamic' nor 'eager'")
         if fallback == "eager" and cuda_graphs == "shared":
@@ -158,6 +165,11 @@ class BucketedBackend:
         ]
         live = [count for entry in list(self._entries) for count in entry.dispatch_counts()]
         return [*self._retired, *live, *bypassed]
+
+    @property
+    def splits(self) -> tuple[SplitReport, ...]:
+        """How each compile was split at ``split_ops``, or why it was not, oldest first."""
+        return tuple(self._compiler.reports) if isinstance(self._compiler, PiecewiseCompiler) else ()
 
     @property
     def entries(self) -> tuple[Entry, ...]:

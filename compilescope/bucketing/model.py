@@ -17,6 +17,7 @@ from compilescope.bucketing.explain import Explanation
 from compilescope.bucketing.identify import ARGUMENT, TAG, Dims
 from compilescope.bucketing.inner import Inner
 from compilescope.bucketing.padding.contract import Pad
+from compilescope.bucketing.piecewise import SplitOp
 from compilescope.bucketing.warm_up import WarmUp
 from compilescope.errors import UsageError
 from compilescope.observer import RungCompiled, RungFailed, RungRefused
@@ -173,6 +174,7 @@ def bucketed(
     pad: Sequence[Pad] = (),
     verify: bool = False,
     fallback: Fallback = "dynamic",
+    split_ops: Sequence[SplitOp] | None = None,
     dynamic: bool | None = None,
     fullgraph: bool = False,
 ) -> Any:
@@ -197,6 +199,7 @@ def bucketed(
         pad=pad,
         verify=verify,
         fallback=fallback,
+        split_ops=split_ops,
     )
     wrapper = BucketedModule if isinstance(model, torch.nn.Module) else BucketedFunction
     return wrapper(model, backend, dynamic=dynamic, fullgraph=fullgraph)
