@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from compilescope.units import seconds
+from compilescope.units import count, seconds
 from compilescope.views import diff_words as words
 from compilescope.views.text._columns import table
 from compilescope.views.text._page import RESET, STYLES, Line, Page
@@ -153,9 +153,8 @@ def _why(diff: Diff, told: int, same: int) -> str:
     if not diff.cache_keys:
         return "No look-up of a compile cache was recorded: only Inductor and AOTAutograd keep caches."
     changed = sum(row.status == "changed" for row in diff.cache_keys)
-    return (
-        f"{len(diff.cache_keys)} look-ups: {changed} keys changed, {same} the same, {told - changed} unknown."
-    )
+    looked = count(len(diff.cache_keys), "look-up")
+    return f"{looked}: {count(changed, 'key')} changed, {same} the same, {told - changed} unknown."
 
 
 def _title(text: str) -> Iterator[Line]:
