@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,17 +16,31 @@ from compilescope.cli._recorded_code import RecordedCode
 from compilescope.cli._recordings import load_report
 from compilescope.cli._terminal import default_width, is_utf8, say, write
 from compilescope.cli.report import report_stem
+from compilescope.errors import CompileScopeError
 
 if TYPE_CHECKING:
     from compilescope.analysis.report import Report
+    from compilescope.compare import Diff, Recorded
     from compilescope.views.tui import Opened
 
+OUTPUT_LOG = "output.log"  # in a recording: what the program printed under ``run --live``
 _PACK = "payloads.pack"
+_END_BYTES = 256 * 1024
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 
 
-def explore_or_print(path: Path, *, follow: bool) -> None:
-    """The explorer on a terminal, the summary anywhere else. Raises RecordingError."""
-    if not _is_terminal():
+def explore_or_print(
+    path: Path,
+    *,
+    follow: bool,
+    base: Path | None = None,
+    interrupt: Callable[[], str] | None = None,
+) -> None:
+    """The explorer on a terminal, the summary anywhere else. Raises RecordingError.
+
+    ``base`` is a second recording to compare with; ``interrupt`` what ctrl-c does, and says it did.
+    """
+    if not is_terminal():
         from compilescope.views import text
 
         say("not a terminal: this is the summary")
@@ -34,12 +49,15 @@ def explore_or_print(path: Path, *, follow: bool) -> None:
     from compilescope.recording import open_recording
     from compilescope.views.tui import explore
 
-    if not follow:
-        open_recording(path)  # what cannot be read at all is said before the screen is taken
-    explore(RecordingSource(path), follow=follow)
+    for asked in (path,) if not follow else ():
+        open_recording(asked)  # what cannot be read at all is said before the screen is taken
+    if base is not None:
+        open_recording(base)
+    explore(RecordingSource(path, base), follow=follow, interrupt=interrupt)
 
 
-def _is_terminal() -> bool:
+def is_terminal() -> bool:
+    """Whether a person looks at all three streams."""
     # Textual draws on stderr and reads stdin.
     streams = (sys.stdin, sys.stdout, sys.stderr)
     return os.environ.get("TERM") != "dumb" and all(
@@ -50,8 +68,10 @@ def _is_terminal() -> bool:
 class RecordingSource:
     """A ``ReportSource`` on whatever ``open_recording`` opens."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, base: Path | None = None) -> None:
         self._path = path
+        self._base = base
+        self._recorded: tuple[Path, Recorded] | None = None
         self._sources: dict[str, str] = {}
 
     @property
@@ -71,9 +91,37 @@ class RecordingSource:
 
         recording = open_recording(self._path)
         run = load(recording)
-        report, _ = examine(run)
-        self._sources = sources_of(run)
-        return Opened(report, RecordedCode(recording))
+        if self._base is None:
+            report, _ = examine(run)
+            self._sources = sources_of(run)
+            return Opened(report, RecordedCode(recording))
+        from compilescope.compare import recorded
+
+        head = recorded(run)
+        self._sources = dict(head.sources)
+        return Opened(head.report, RecordedCode(recording), *self._diff(head))
+
+    def _diff(self, head: Recorded) -> tuple[Diff | None, str]:
+        """The difference, or why there is none. The other recording is read once."""
+        from compilescope.compare import compare, recorded
+        from compilescope.model import load
+        from compilescope.recording import open_recording
+
+        base = self._base
+        assert base is not None
+        try:
+            if self._recorded is None or self._recorded[0] != base:
+                self._recorded = (base, recorded(load(open_recording(base))))
+        except (CompileScopeError, OSError) as problem:
+            return None, f"{base} cannot be compared with: {problem}"
+        return compare(self._recorded[1], head), ""
+
+    def compare_with(self, base: str) -> None:
+        self._base = Path(base).expanduser()
+
+    def output(self) -> Callable[[], str | None] | None:
+        log = self._path / OUTPUT_LOG
+        return partial(_end_of, log) if log.is_file() else None
 
     def export(self, report: Report) -> Path:
         from compilescope.views import html
@@ -86,6 +134,20 @@ class RecordingSource:
 
 def _save(page: bytes, file: Path) -> None:
     file.write_bytes(page)
+
+
+def _end_of(log: Path) -> str | None:
+    """Whole lines at its end; the colors a program prints for a terminal are left out."""
+    try:
+        with log.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - _END_BYTES, 0))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return None
+    lines = text.split("\n")[1 if size > _END_BYTES else 0 :]
+    # A progress bar writes its line again and again: what stands in the end is what counts.
+    return "\n".join(_ESCAPES.sub("", line.rstrip("\r").rpartition("\r")[2]) for line in lines)
 
 
 def _files(path: Path) -> Iterator[tuple[str, int, int]]:

@@ -25,11 +25,18 @@ _KINDS: dict[str | None, Literal["script", "module", "code"]] = {
 @click.option("-f", "--force", is_flag=True, help="Replace an existing recording.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary at the end.")
 @click.option("--fresh-cache", is_flag=True, help="Give the program empty compile caches.")
+@click.option("--live", is_flag=True, help="Open the explorer beside it; its output goes to a file.")
 @click.option("-m", "kind", flag_value="module", help="Run a module, as python -m does.")
 @click.option("-c", "kind", flag_value="code", help="Run code, as python -c does.")
 @click.argument("words", metavar="SCRIPT|MODULE|CODE [ARGS]...", nargs=-1, type=click.UNPROCESSED)
 def command(
-    output: Path | None, force: bool, quiet: bool, fresh_cache: bool, kind: str | None, words: tuple[str, ...]
+    output: Path | None,
+    force: bool,
+    quiet: bool,
+    fresh_cache: bool,
+    live: bool,
+    kind: str | None,
+    words: tuple[str, ...],
 ) -> None:
     """Run a program and say what torch.compile does in it.
 
@@ -39,13 +46,20 @@ def command(
 
     The recording is a folder, compilescope-NAME.PID.compilescope in the working directory unless -o names
     another. The summary goes to standard error, however the program ended.
+
+    With --live the explorer has the terminal: what the program prints goes to output.log in the recording and
+    to a screen of the explorer, the program reads nothing, and ctrl-c there interrupts the program. Leaving
+    the explorer leaves the program running; the exit status is the program's, once both have ended.
     """
     if not words:
         raise click.UsageError(
             "nothing to run: give SCRIPT, -m MODULE or -c CODE", click.get_current_context()
         )
     target = Target(_KINDS[kind], words[0], words[1:])
-    outcome = run_program(target, output=output, force=force, fresh_cache=fresh_cache, say=say)
+    runner = run_program
+    if live:
+        from compilescope.cli._live import run_live as runner
+    outcome = runner(target, output=output, force=force, fresh_cache=fresh_cache, say=say)
     if outcome.recording is not None and not quiet:
         _summarize(outcome.recording)
     sys.exit(outcome.ended.exit_status)

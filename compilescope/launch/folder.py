@@ -11,6 +11,7 @@ from compilescope.errors import OutputError
 
 SUFFIX = ".compilescope"
 _PROCESS_FOLDER = re.compile(r"(rank\d+-)?pid\d+-[0-9a-f]{8}")
+_OUR_FILES = ("run.json", "output.log")
 _STEM_BYTES = 80  # a name may have 255; leaves room for the pid, our suffix and those of reports made of it
 
 
@@ -58,6 +59,6 @@ def _is_recording(folder: Path) -> bool:
     if folder.is_symlink() or not folder.is_dir():
         return False
     return all(
-        _PROCESS_FOLDER.fullmatch(entry.name) if entry.is_dir() else entry.name.startswith("run.json")
+        _PROCESS_FOLDER.fullmatch(entry.name) if entry.is_dir() else entry.name.startswith(_OUR_FILES)
         for entry in folder.iterdir()
     )

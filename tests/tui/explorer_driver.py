@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from compilescope.analysis.report import Report
+from compilescope.compare import Diff
 from compilescope.errors import OutputError
 from compilescope.views.tui import Document, Explorer, Opened
 
@@ -49,6 +50,9 @@ class FakeSource:
         self.code = code or FakeCode()
         self.loads = 0
         self.exported: Path | None = None
+        self.base: str | None = None
+        self.diff: Callable[[], tuple[Diff | None, str]] | None = None
+        self.printed: str | None = None
         self._lock = threading.Lock()
 
     def replace(self, report: Report | Exception) -> None:
@@ -57,14 +61,22 @@ class FakeSource:
 
     def stamp(self) -> object:
         with self._lock:
-            return id(self.report)
+            return id(self.report), self.base
 
     def load(self) -> Opened:
         with self._lock:
             self.loads += 1
             if isinstance(self.report, Exception):
                 raise self.report
+            if self.diff is not None and self.base is not None:
+                return Opened(self.report, self.code, *self.diff())
             return Opened(self.report, self.code)
+
+    def compare_with(self, base: str) -> None:
+        self.base = base
+
+    def output(self) -> Callable[[], str | None] | None:
+        return None if self.printed is None else lambda: self.printed
 
     def export(self, report: Report) -> Path:
         if self.exported is not None:
@@ -124,12 +136,12 @@ def drive(
     *,
     size: tuple[int, int] = (120, 40),
     follow: bool = False,
+    interrupt: Callable[[], str] | None = None,
     clock: Callable[[], float] = lambda: 0.0,
 ) -> Explorer:
     """Opens the explorer, runs ``steps`` once the report (or the reason why there is none) is shown."""
-    app = Explorer(
-        source if isinstance(source, FakeSource) else FakeSource(source), follow=follow, clock=clock
-    )
+    reads = source if isinstance(source, FakeSource) else FakeSource(source)
+    app = Explorer(reads, follow=follow, interrupt=interrupt, clock=clock)
 
     waiting = app.waiting
 

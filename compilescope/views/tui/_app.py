@@ -14,10 +14,12 @@ from textual.app import App, SystemCommand
 from textual.screen import Screen
 
 from compilescope.views.tui._code_screen import CodeScreen
+from compilescope.views.tui._compare_screen import CompareScreen
 from compilescope.views.tui._follow import Exported, Follower, ReadFailed, ReportRead, export, state
 from compilescope.views.tui._keys import EXPLORER, bindings
 from compilescope.views.tui._ladder_screen import LadderScreen
 from compilescope.views.tui._news import news, told
+from compilescope.views.tui._output_screen import OutputScreen
 from compilescope.views.tui._overview import OverviewScreen
 from compilescope.views.tui._pages import PAGES, Page
 from compilescope.views.tui._screen import SMALLEST, PageScreen
@@ -29,6 +31,12 @@ if TYPE_CHECKING:
     from compilescope.views.tui._source import Opened, ReportSource
 
 _FLASH_S = 4.0
+_SPECIAL: Mapping[str, type[PageScreen]] = {
+    "overview": OverviewScreen,
+    "ladder": LadderScreen,
+    "compare": CompareScreen,
+    "output": OutputScreen,
+}
 
 
 class Explorer(App[None]):
@@ -46,7 +54,12 @@ class Explorer(App[None]):
     VERTICAL_BREAKPOINTS = [(0, "-short"), (SMALLEST[1], "-tall")]  # noqa: RUF012
 
     def __init__(
-        self, source: ReportSource, *, follow: bool = False, clock: Callable[[], float] = time.time
+        self,
+        source: ReportSource,
+        *,
+        follow: bool = False,
+        interrupt: Callable[[], str] | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         super().__init__()
         self.opened: Opened | None = None
@@ -55,6 +68,7 @@ class Explorer(App[None]):
         self.fresh: Mapping[str, frozenset[Hashable]] = {}
         self._source = source
         self._follow = follow
+        self._interrupt = interrupt
         self._clock = clock
         self._trouble = ""
         self._changed_s = 0.0
@@ -64,6 +78,19 @@ class Explorer(App[None]):
     @property
     def report(self) -> Report | None:
         return self.opened.report if self.opened else None
+
+    @property
+    def output(self) -> Callable[[], str | None] | None:
+        """Reads what the program printed, where that was kept."""
+        return self._source.output()
+
+    def is_named(self, page: Page) -> bool:
+        """Whether the line at the top names it: there is something on it."""
+        if page.name == "output":
+            return self.output is not None
+        if page.name == "compare":
+            return self.opened is not None and bool(self.opened.diff or self.opened.diff_problem)
+        return page.is_for(self.report)
 
     def on_mount(self) -> None:
         for page in PAGES:
@@ -149,7 +176,7 @@ class Explorer(App[None]):
     def action_step(self, step: int) -> None:
         if self.page is not None:
             here = self.page.page
-            names = [page.name for page in PAGES if page.is_for(self.report) or page is here]
+            names = [page.name for page in PAGES if self.is_named(page) or page is here]
             self.action_show(names[(names.index(here.name) + step) % len(names)])
 
     def action_go_back(self) -> None:
@@ -176,6 +203,23 @@ class Explorer(App[None]):
         if self.page is not None:
             self.page.say(event.text)
 
+    def compare_with(self, base: str) -> None:
+        """Reads again, with a second recording beside this one."""
+        self._source.compare_with(base)
+        self._follower.read_again()
+        self.action_show("compare")
+
+    def action_compare(self) -> None:
+        if self.page is not None and self.page is self.screen:
+            self.page.ask("compare", "")
+
+    def action_interrupt(self) -> None:
+        """As ctrl-c in the program's own terminal would; the explorer stays."""
+        if self._interrupt is None:
+            self.action_help_quit()
+        elif self.page is not None:
+            self.page.say(self._interrupt())
+
     def action_reload(self) -> None:
         self._follower.read_again()
 
@@ -194,11 +238,8 @@ class Explorer(App[None]):
 
 
 def _screen(page: Page) -> PageScreen:
-    if page.name == "overview":
-        return OverviewScreen(page)
-    if page.name == "ladder":
-        return LadderScreen(page)
-    return TableScreen(page) if page.table else CodeScreen(page)
+    special = _SPECIAL.get(page.name, TableScreen if page.table else CodeScreen)
+    return special(page)
 
 
 def _seconds_of(iso: str | None) -> float | None:

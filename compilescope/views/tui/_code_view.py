@@ -50,6 +50,13 @@ class CodeView(ScrollView, can_focus=True):
             # The first text comes before the first layout: only after that there is a middle to go to.
             self.call_after_refresh(self.go_to, self.marked)
 
+    def extend(self, lines: Sequence[str]) -> None:
+        """Replaces the text by a longer one; what is looked at stays."""
+        self.lines, self._language = lines, "text"
+        longest = max(map(len, lines), default=0)
+        self.virtual_size = Size(min(longest, _LONGEST_LINE) + self._gutter + 30, len(lines))
+        self.refresh()
+
     def go_to(self, number: int) -> None:
         """Brings a line into the middle of the view."""
         self.scroll_to(y=max(number - 1 - self.size.height // 2, 0), animate=False, immediate=True)

@@ -64,8 +64,7 @@ def _source(facts: Card, context: Context, width: int) -> list[Content]:
 
 
 def navigation(pages: Sequence[Page], current: str, report: Report | None, width: int) -> Content:
-    """One line: the key and name of every screen there is use for, with counts where there is room."""
-    pages = [page for page in pages if page.is_for(report) or page.name == current]
+    """One line: the key and name of every one of these screens, with counts where there is room."""
     forms = [_full, _label, _short, _digit]
     for form in forms:
         parts = [form(page, report) for page in pages]

@@ -27,6 +27,9 @@ EXPLORER = (
     Key("K", "K", "show('kernels')", "kernels"),
     Key("B", "B", "show('buckets')", "buckets"),
     Key("L", "L", "show('ladder')", "the planner's bucket ladder"),
+    Key("D", "D", "show('compare')", "what differs from another recording"),
+    Key("c", "c", "compare", "name a recording to compare with"),
+    Key("O", "O", "show('output')", "what the program printed, where that was kept"),
     Key("C", "C", "show('guards')", "guards: what is checked before each call"),
     Key("T", "T", "show('timeline')", "where compile time went"),
     Key("P", "P", "show('ranks')", "processes side by side"),
@@ -36,6 +39,7 @@ EXPLORER = (
     Key("e", "e", "export", "write the report as a web page"),
     Key("r", "r", "reload", "read the recording again"),
     Key("question_mark,f1", "?", "help", "this help", "help"),
+    Key("ctrl+c", "ctrl+c", "interrupt", "of run --live: interrupt the program"),
     Key("ctrl+p", "ctrl+p", "command_palette", "all commands by name, and themes"),
     Key("q,ctrl+q", "q", "quit", "quit", "quit"),
 )
@@ -67,8 +71,8 @@ GRID = (
     Key("left,h", "left h", "collapse", "hide it, or go to the row above it"),
 )
 LADDER = (
-    Key("plus,equals_sign", "+", "rungs(1)", "one more rung", "more"),
-    Key("minus", "-", "rungs(-1)", "one rung less", "less"),
+    Key("plus,equals_sign", "+ -", "rungs(1)", "one more rung, one less", "rungs"),
+    Key("minus", "-", "rungs(-1)", "one rung less"),
     Key("a", "a", "align(1)", "rungs are multiples of twice as much", "align"),
     Key("A", "A", "align(-1)", "rungs are multiples of half as much"),
     Key("m", "m", "kinds", "pads and pins, pads alone, pins alone", "kinds"),
@@ -94,5 +98,7 @@ def bindings(keys: Iterable[Key]) -> list[Binding | tuple[str, str] | tuple[str,
         if key.action == "go":
             found += [Binding(digit, f"go({digit})", key.help, show=False) for digit in key.keys.split(",")]
         else:
-            found.append(Binding(key.keys, key.action, key.help, show=False))
+            # Textual's own ctrl+c would come first.
+            first = key.action == "interrupt"
+            found.append(Binding(key.keys, key.action, key.help, show=False, priority=first))
     return found

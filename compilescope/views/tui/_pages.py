@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from compilescope.views.tui.tables.breaks import BREAKS
 from compilescope.views.tui.tables.buckets import BUCKETS
+from compilescope.views.tui.tables.compare import COMPARE
 from compilescope.views.tui.tables.eager import EAGER
 from compilescope.views.tui.tables.findings import FINDINGS, fixable
 from compilescope.views.tui.tables.frames import FRAMES
@@ -145,6 +146,23 @@ PAGES = (
         BUCKETS,
         lambda report: len(report.buckets),
         when=lambda report: bool(report.buckets),
+    ),
+    Page(
+        "D",
+        "compare",
+        "Compare",
+        "Diff",
+        "What differs from the other recording?",
+        COMPARE,
+        when=lambda _report: False,  # named where a second recording is
+    ),
+    Page(
+        "O",
+        "output",
+        "Output",
+        "Out",
+        "What did the program print?",
+        when=lambda _report: False,  # named where it was kept
     ),
     Page(
         "L",

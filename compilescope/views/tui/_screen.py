@@ -25,6 +25,7 @@ from compilescope.views.tui._words import one_line
 if TYPE_CHECKING:
     from compilescope.analysis.report import Report
     from compilescope.views.tui._app import Explorer
+    from compilescope.views.tui._source import Opened
 
 SMALLEST = (60, 16)
 _SAID_S = 4.0
@@ -40,10 +41,10 @@ class PageScreen(Screen[None]):
     def __init__(self, page: Page) -> None:
         super().__init__()
         self.page = page
-        self.asked: Literal["search", "filter"] = "search"
+        self.asked: Literal["search", "filter", "compare"] = "search"
         self.searched = ""
         self._said = ""
-        self._shown: Report | None = None
+        self._shown: Opened | None = None
 
     @property
     def explorer(self) -> Explorer:
@@ -102,12 +103,12 @@ class PageScreen(Screen[None]):
 
     def update(self) -> None:
         """After the report changed, or this screen came to the front."""
-        report = self.explorer.report
-        if report is None:
+        opened = self.explorer.opened
+        if opened is None:
             self.notice(self.explorer.waiting)
-        elif report is not self._shown:
-            self._shown = report
-            self.notice(self.show(report))
+        elif opened is not self._shown:
+            self._shown = opened
+            self.notice(self.show(opened.report))
         self.update_lines()
 
     def notice(self, text: str | None) -> None:
@@ -119,7 +120,8 @@ class PageScreen(Screen[None]):
     def update_lines(self) -> None:
         """Navigation, status and keys."""
         width = self.size.width
-        nav = _draw.navigation(PAGES, self.page.name, self.explorer.report, width)
+        pages = [page for page in PAGES if self.explorer.is_named(page) or page is self.page]
+        nav = _draw.navigation(pages, self.page.name, self.explorer.report, width)
         self.query_one("#nav", Static).update(nav, layout=False)
         self.update_status()
         keys = (*self.KEYS, *EXPLORER)
@@ -131,10 +133,11 @@ class PageScreen(Screen[None]):
 
     # -- the prompt ---------------------------------------------------------------------------------------
 
-    def ask(self, what: Literal["search", "filter"], text: str) -> None:
+    def ask(self, what: Literal["search", "filter", "compare"], text: str) -> None:
         self.asked = what
         prompt = self.query_one("#prompt", Input)
-        prompt.placeholder = f"{what}: type, then enter; esc leaves"
+        wanted = "compare with the recording" if what == "compare" else what
+        prompt.placeholder = f"{wanted}: type, then enter; esc leaves"
         prompt.value = text
         prompt.add_class("-asking")
         prompt.focus()
@@ -163,15 +166,17 @@ class PageScreen(Screen[None]):
             return
         if self.asked == "filter":
             self.filter(event.value)
-        else:
+        elif self.asked == "search":
             self.searched = event.value
             if event.value:
                 self.search(event.value, 1, typing=True)
         self.update_status()
 
     @on(Input.Submitted, "#prompt")
-    def _submitted(self) -> None:
+    def _submitted(self, event: Input.Submitted) -> None:
         self.leave_prompt()
+        if self.asked == "compare" and event.value.strip():
+            self.explorer.compare_with(event.value.strip())
         self.update_status()
 
     def action_next_match(self, step: int) -> None:

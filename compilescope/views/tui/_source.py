@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from compilescope.analysis.report import Report
+    from compilescope.compare.diff import Diff
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,15 @@ class CodeSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """One reading of a recording: the facts, and the texts behind them."""
+    """One reading of a recording: the facts, and the texts behind them.
+
+    ``diff`` is against the recording named by ``compare_with``; ``diff_problem`` says why there is none.
+    """
 
     report: Report
     code: CodeSource
+    diff: Diff | None = None
+    diff_problem: str = ""
 
 
 class ReportSource(Protocol):
@@ -53,6 +59,12 @@ class ReportSource(Protocol):
 
     def load(self) -> Opened:
         """Raises CompileScopeError or OSError when nothing can be read (yet)."""
+
+    def output(self) -> Callable[[], str | None] | None:
+        """Reads the end of what the program printed; None where that was not kept. Called in threads."""
+
+    def compare_with(self, base: str) -> None:
+        """The next ``load`` compares with this recording too."""
 
     def export(self, report: Report) -> Path:
         """Writes the report as a web page and gives its name. Raises CompileScopeError or OSError."""

@@ -16,8 +16,9 @@ from compilescope.views.tui.tables.findings import FINDINGS
 from compilescope.views.tui.tables.recording import RECORDING
 from compilescope.views.tui.tables.shapes import bar, histogram
 
-TABLES = [page.table for page in PAGES if page.table is not None]
-NAMES = [page.name for page in PAGES if page.table is not None]
+OF_REPORTS = [page for page in PAGES if page.table is not None and page.name != "compare"]
+TABLES = [page.table for page in OF_REPORTS]
+NAMES = [page.name for page in OF_REPORTS]
 
 
 @pytest.fixture(params=builders.ALL, ids=lambda build: build.__name__)
