@@ -145,6 +145,8 @@ def crossing_rows(index: Index, graphs: Iterable[CompiledGraph]) -> list[rows.Cr
             number_of(crossing.size_bytes, graph.hints),
             crossing.blocking,
             printed_lines(index, crossing.lines),
+            crossing.before,
+            crossing.after,
         )
         for graph in graphs
         for crossing in graph.crossings[:MAX_KERNELS]

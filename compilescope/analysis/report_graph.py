@@ -270,7 +270,7 @@ class Autotuning:
 class CacheOutcome:
     """One look-up of a compile cache."""
 
-    cache: str  # fx_graph | aot_autograd
+    cache: str  # fx_graph | aot_autograd | triton_bundle
     outcome: str  # hit | miss | bypass
     key: str | None
     reason: str | None  # of a bypass, else torch's detail
@@ -287,3 +287,5 @@ class Crossing:
     size_bytes: int | None
     blocking: bool | None
     lines: list[SourceLine]
+    before: str | None = None  # kernels launched on both sides: nothing fuses across
+    after: str | None = None

@@ -167,6 +167,21 @@ class Cudagraphs:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceTwin:
+    """A graph compiled again although only the number of a device differs from an earlier one's inputs."""
+
+    function: str
+    file: str
+    line: int
+    process: str
+    compile_id: str
+    same_as: str  # compile id of the earlier graph
+    device_before: str
+    device_after: str
+    compile_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class CompiledAutograd:
     """Backward passes that compiled autograd captured, and why it captured again."""
 

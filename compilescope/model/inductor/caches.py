@@ -40,6 +40,7 @@ def cache_outcome(name: str, text: str | None) -> CacheOutcome | None:
         saved_s=_saved(payload),
         took_s=_seconds(payload.get("time_taken_ns"), 1e-9),
         components=components(payload.get("components")),
+        triton_bundle=_text(payload.get("triton_bundler_meta")),
     )
 
 

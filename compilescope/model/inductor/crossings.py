@@ -3,35 +3,64 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from compilescope.model.inductor import kinds
 from compilescope.model.inductor._text import arguments
 from compilescope.model.inductor.fx_text import FxGraph, Node
-from compilescope.model.inductor.launches import Walk
+from compilescope.model.inductor.launches import Step, Walk
 from compilescope.model.inductor.sizes import Size, size
 from compilescope.model.inductor.tensors import Tensor
-from compilescope.model.inductor.values import Crossing, Launch, SourceLine
+from compilescope.model.inductor.values import Crossing, FxNode, Launch, SourceLine
 
 _ITEM = re.compile(r"= (\w+)\.item\(\)")
 _MOVES = ("prims.device_put", "aten._to_copy", "aten.to", "aten.copy")
 
 
-def crossings(walk: Walk, graph: FxGraph | None) -> tuple[Crossing, ...]:
-    """In the order of the code. ``graph`` gives the lines of device copies, which carry no comment."""
-    moves = _moves(graph)
+def crossings(walk: Walk, graph: FxGraph | None, nodes: Iterable[FxNode] = ()) -> tuple[Crossing, ...]:
+    """In the order of the code. ``graph`` gives the lines of device copies, which carry no comment;
+    ``nodes`` those of calls that torch's own code makes for the user, as far as they say a line.
+    """
+    moves, own = _moves(graph), _lines_of_calls(nodes)
+    steps = [step for step in walk.steps if step.launch is None or step.launch.kind != kinds.COLLECTIVE_WAIT]
     found = []
-    for step in walk.steps:
+    for i, step in enumerate(steps):
         launch = step.launch
+        crossing = None
         if launch is not None and launch.kind == kinds.COPY:
-            found.append(_copy(launch, moves))
+            crossing = _copy(launch, moves)
         elif launch is not None and launch.kind in (kinds.COLLECTIVE, kinds.CUSTOM_OP):
-            moved = _operand_bytes(launch)
-            found.append(Crossing(launch.kind, launch.kernel, moved, None, launch.lines))
+            lines = own[_op_of(launch.kernel)].pop(0) if own.get(_op_of(launch.kernel)) else launch.lines
+            crossing = Crossing(launch.kind, launch.kernel, _operand_bytes(launch), None, lines)
         elif item := _ITEM.search(step.statement.text):
             tensor = walk.tensors(item.group(1))
             if tensor is None or _device(tensor) != "cpu":
-                found.append(Crossing("device sync", f"{item.group(1)}.item()", None, True, ()))
-    return tuple(crossing for crossing in found if crossing is not None)
+                crossing = Crossing("device sync", f"{item.group(1)}.item()", None, True, ())
+        if crossing is not None:
+            found.append(replace(crossing, before=_nearest(steps[:i][::-1]), after=_nearest(steps[i + 1 :])))
+    return tuple(found)
+
+
+def _nearest(steps: Sequence[Step]) -> str | None:
+    return next((step.launch.kernel for step in steps if step.launch is not None), None)
+
+
+def _lines_of_calls(nodes: Iterable[FxNode]) -> dict[str, list[tuple[SourceLine, ...]]]:
+    """By operator in the order of their names, which torch numbers: ``all_reduce``, ``all_reduce_1``."""
+    named = {node.name: node for node in nodes if node.line is not None}
+    found: dict[str, list[tuple[SourceLine, ...]]] = {}
+    for name in sorted(named, key=lambda name: [int(n) for n in re.findall(r"\d+", name)]):
+        node = named[name]
+        if node.line is not None:
+            found.setdefault(_op_of(node.op), []).append((node.line,))
+    return found
+
+
+def _op_of(name: str) -> str:
+    """``torch.ops._c10d_functional.all_reduce_.default`` -> ``_c10d_functional.all_reduce``."""
+    words = name.removeprefix("torch.ops.").split(".")
+    return ".".join(words[:2]).rstrip("_")
 
 
 def _copy(launch: Launch, moves: list[tuple[str, str, SourceLine]]) -> Crossing | None:

@@ -64,7 +64,7 @@ def read_graph(source: GraphSource, file_name: FileName) -> CompiledGraph:
             **_unfused(source, schedule),
         ),
         memory=memory_plan(walked, code.hints) if code.functions else None,
-        crossings=crossings(walked, graph),
+        crossings=crossings(walked, graph, (node for kernel in found for node in kernel.nodes)),
         inputs={**{n: t for n, t in annotations.items() if t is not None}, **code.inputs},
         hints=code.hints,
         missing=_missing(text, code, schedule, found),

@@ -333,6 +333,7 @@ class CacheOutcome:
     saved_s: float | None
     took_s: float | None
     components: tuple[Component, ...] = ()
+    triton_bundle: str | None = None  # torch's own text of what was bundled; None: bundling is off
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,6 +402,8 @@ class Crossing:
     size_bytes: Size | None
     blocking: bool | None
     lines: tuple[SourceLine, ...]
+    before: str | None = None  # kernels launched on both sides: nothing fuses across
+    after: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
