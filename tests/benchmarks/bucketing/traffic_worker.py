@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from traffic_model import PadTo, Setting, spread
+from traffic_model import Setting, spread
 from traffic_predict import predict
 
-from compilescope.bucketing import bucketed
+from compilescope.bucketing import Pad, bucketed
 from compilescope.ladder import BucketLadder
 
 REPEATS = 5
@@ -58,13 +58,19 @@ class Contestant:
         }[name]
 
     def _ladder(self, rungs: list[int], graphs: Any) -> None:
-        ladder = BucketLadder.pins(rungs).within(2, max(*rungs, self.job["highest"]))
-        self.bucketed = bucketed(self.model, ladder, {"input": {0: "tokens"}}, cuda_graphs=graphs)
-        example = torch.zeros(
-            rungs[0], self.setting.width, device=self.setting.device, dtype=self.setting.dtype
+        highest = max(*rungs, self.job["highest"])
+        self.bucketed = bucketed(
+            self.model,
+            BucketLadder.pads(rungs).within(2, highest),
+            {"input": {0: "tokens"}},
+            pad=[Pad("input", 0)],
+            cuda_graphs=graphs,
+            fallback="dynamic" if graphs == "shared" or max(rungs) < highest else "eager",
         )
+        shape = (rungs[0], self.setting.width)
+        example = torch.zeros(shape, device=self.setting.device, dtype=self.setting.dtype)
         self.bucketed.warm_up(example, grad=False, progress=False)
-        self.call = PadTo(self.bucketed, rungs)
+        self.call = self.bucketed
 
     def _specialized(self, sizes: list[int]) -> None:
         compiled = torch.compile(self.model)
@@ -131,7 +137,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
         row["graphs_after_unseen"] = graphs[0]
     row["largest_error"] = max(error(contestant.call, model, inputs[n]) for n in job["requests"][:20])
     if contestant.bucketed is not None and contestant.bucketed.backend.graphs is not None:
-        row["report"] = str(contestant.bucketed.backend.graphs)
+        row["report"] = f"{contestant.bucketed.backend.graphs}\n{contestant.bucketed.explain()}"
     return row
 
 
