@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compilescope.advice import break_words, failure_words, recompile_words
+from compilescope.advice import break_words, custom_ops, failure_words, recompile_words
 
 _OTHERS = {
     "recompile_limit_hit": "see_guard",
@@ -26,5 +26,6 @@ def catalog() -> dict[str, str]:
         **{rule: words.fix_kind for rule, words in break_words.WORDS.items()},
         **{rule: words.fix_kind for rule, words in recompile_words.WORDS.items()},
         **{rule: words.fix_kind for rule, words in failure_words.WORDS.items()},
+        **{rule: words.fix_kind for rule, words in custom_ops.WORDS.items()},
         **_OTHERS,
     }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from compilescope.advice.facts import CompileKey
 from compilescope.advice.finding import Finding
 from compilescope.advice.plain import findings_json
 from compilescope.advice.rules import advise
+from compilescope.advice.verdicts import read_op_checks, read_verdicts, with_verdicts
 from compilescope.analysis.build import report_of
 from compilescope.analysis.paths import Paths
 from compilescope.analysis.report import Report
@@ -15,7 +17,7 @@ from compilescope.model import Run
 
 
 def examine(run: Run) -> tuple[Report, list[Finding]]:
-    """The report of a run, ``findings`` filled, and the findings themselves."""
+    """The report of a run, ``findings`` filled, and the findings themselves. What trials said is in both."""
     report = report_of(run)
     found = advise(
         report,
@@ -23,7 +25,9 @@ def examine(run: Run) -> tuple[Report, list[Finding]]:
         guards=guards_of(run),
         threads=threads_of(run),
         warnings=[line.text for process in run.processes for line in process.logs],
+        op_checks=read_op_checks(Path(run.path)),
     )
+    found = with_verdicts(found, read_verdicts(Path(run.path)))
     return replace(report, findings=findings_json(found)), found
 
 

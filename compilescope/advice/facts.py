@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, TypeVar
 
+from compilescope.advice.op_check import OpCheck
 from compilescope.advice.sources import Sources
 from compilescope.analysis.report import Failure, GraphBreak, LimitHit, Recompile, Report
 
@@ -78,13 +79,16 @@ def rows_of(report: Report) -> Rows:
 
 @dataclass(frozen=True)
 class Facts:
-    """``guards``: guards of each compile; ``threads``: its thread; ``warnings``: texts that torch logged."""
+    """``guards``: guards of each compile; ``threads``: its thread; ``warnings``: texts that torch logged;
+    ``op_checks``: of the custom operators that a trial checked.
+    """
 
     report: Report
     sources: Sources
     guards: Mapping[CompileKey, int] = field(default_factory=dict)
     threads: Mapping[CompileKey, str] = field(default_factory=dict)
     warnings: Sequence[str] = ()
+    op_checks: Sequence[OpCheck] = ()
 
     def function_key(self, file: str | None, line: int | None, function: str | None) -> tuple[str, str]:
         """(file, qualified name): the same function in every process and after every edit above it."""

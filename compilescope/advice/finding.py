@@ -40,6 +40,21 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Verification:
+    """What a trial said. ``before`` and ``after`` are figures of this finding, and ``step_s``, ``compile_s``
+    of the program, where known. ``is_fix`` is None when the user's edited program was tried. ``at`` is UTC.
+    """
+
+    word: Literal["verified", "no effect", "harmful"]
+    reason: str
+    change: tuple[str, ...] = ()
+    before: Mapping[str, float] = field(default_factory=dict)
+    after: Mapping[str, float] = field(default_factory=dict)
+    is_fix: bool | None = None
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One root cause, however many events it made.
 
@@ -68,6 +83,7 @@ class Finding:
     code: str | None = None
     called_from: str | None = None
     refs: tuple[str, ...] = ()
+    verification: Verification | None = None
 
     @property
     def place(self) -> str:

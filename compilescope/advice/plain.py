@@ -38,10 +38,16 @@ def _plain(finding: Finding) -> dict[str, Any]:
         "diff": finding.diff,
         "confidence": finding.confidence,
         "could_be_wrong": finding.could_be_wrong,
-        "verified": None,
+        "verified": finding.verification.word if finding.verification else None,
+        "verification": _verification(finding),
         "identity": finding.identity,
         "refs": list(finding.refs),
     }
+
+
+def _verification(finding: Finding) -> dict[str, Any] | None:
+    told = finding.verification
+    return None if told is None else {**asdict(told), "change": list(told.change)}
 
 
 def _cost(finding: Finding) -> Mapping[str, Any]:
@@ -73,8 +79,11 @@ def _worst(finding: Finding) -> Worst:
 
 
 def _correction(finding: Finding) -> str | None:
-    """Where torch's own warning names another cause: that it is not the one."""
-    return next((n for n in finding.evidence.notes if n.startswith("torch's own warning blames")), None)
+    """Where torch's own warning names another cause: that it is not the one. And what a trial said."""
+    blamed = [n for n in finding.evidence.notes if n.startswith("torch's own warning blames")][:1]
+    tried = finding.verification
+    told = [f"tried, {tried.word}: {tried.reason}"] if tried else []
+    return "; ".join([*told, *blamed]) or None
 
 
 def _kind(finding: Finding) -> str:

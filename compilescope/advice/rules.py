@@ -11,12 +11,14 @@ from compilescope.advice.blocks import repeated_blocks
 from compilescope.advice.buckets import buckets
 from compilescope.advice.caches import cache_misses
 from compilescope.advice.cudagraphs import cuda_graphs
+from compilescope.advice.custom_ops import custom_ops
 from compilescope.advice.facts import CompileKey, Facts, Rows, rows_of
 from compilescope.advice.failures import failures
 from compilescope.advice.finding import SEVERITIES, Finding
 from compilescope.advice.graph_breaks import graph_breaks
 from compilescope.advice.guards import heavy_guards
 from compilescope.advice.limits import unexplained_limits
+from compilescope.advice.op_check import OpCheck
 from compilescope.advice.optimizers import optimizer_learning_rate
 from compilescope.advice.recompiles import recompiles
 from compilescope.advice.sources import Sources
@@ -42,6 +44,7 @@ RULES: tuple[Rule, ...] = (
     cuda_graphs,
     buckets,
     autotuning,
+    custom_ops,
 )
 
 # Only to order findings of one severity: a call that leaves compiled code costs at least about this much.
@@ -55,14 +58,15 @@ def advise(
     guards: Mapping[CompileKey, int] | None = None,
     threads: Mapping[CompileKey, str] | None = None,
     warnings: Sequence[str] = (),
+    op_checks: Sequence[OpCheck] = (),
 ) -> list[Finding]:
     """Findings, what to fix first at the top. Pure: the same report gives the same list.
 
     ``sources`` maps file names as the report writes them to their text; without it findings are less
     particular and have no diff. ``guards`` and ``threads`` are per (process, compile id), ``warnings`` are
-    what torch logged.
+    what torch logged, ``op_checks`` what a trial found out about custom operators.
     """
-    facts = Facts(report, Sources(sources), guards or {}, threads or {}, warnings)
+    facts = Facts(report, Sources(sources), guards or {}, threads or {}, warnings, op_checks)
     rows = rows_of(report)
     found: list[Finding] = []
     for rule in RULES:

@@ -54,6 +54,7 @@ UNINTERPRETED = frozenset(
         "mismatched_fake_kernel",
         "missing_fake_kernel",
         "name",
+        "op_check",
         "open",
         "optimize_ddp_split_child",
         "optimize_ddp_split_graph",

@@ -1,8 +1,8 @@
 """In the user's process: puts a change into torch's settings before the program compiles anything.
 
 Loaded by the bootstrap when ``COMPILESCOPE_APPLY`` is set. Settings are put in right after the module that
-holds them was imported by the program, never earlier. At exit it is written down what they were then: a
-program may have set them itself.
+holds them was imported by the program, never earlier, and again at the first compiled call, over what the
+program set itself meanwhile. At exit it is written down what they were then.
 """
 
 from __future__ import annotations
@@ -10,24 +10,20 @@ from __future__ import annotations
 import atexit
 import functools
 import json
-import os
 import sys
-from array import array
 from collections.abc import Callable
-from time import perf_counter_ns, time_ns
 from typing import Any
+
+from compilescope.trial._apply_calls import Calls
 
 AfterImport = Callable[[str, Callable[[], None]], object]
 
-_CHUNK = 1000
-_MOST_TARGETS = 64
-_MOST_CALLS = 100_000
-_NS_PER_US = 1000
-_MOST_WRAPPERS = 4
+_NO_RESULTS = ("runtime", "per_second", "total_flos", "_time")
 
 
 def apply(text: str, after_import: AfterImport) -> None:
-    """``text`` is the JSON of a change: ``settings``, ``ignore_calls``, ``mode``, ``stance``, ``time_calls``.
+    """``text`` is the JSON of a change: ``settings``, ``ignore_calls``, ``mode``, ``stance``, ``time_calls``,
+    ``buckets``, ``check_ops``.
 
     Raises ValueError when it is not JSON. ``after_import`` runs a function once a module is there.
     """
@@ -41,7 +37,9 @@ class Application:
         self._change = change
         self._set: dict[str, Any] = {}
         self._failed: dict[str, str] = {}
-        self._calls: _Calls | None = None
+        self._overridden: dict[str, str] = {}
+        self._calls: Calls | None = None
+        self._check_ops: Callable[[], None] = lambda: None
 
     def start(self, after_import: AfterImport) -> None:
         homes: dict[str, list[tuple[str, Any]]] = {}
@@ -53,7 +51,24 @@ class Application:
             after_import("torch._inductor.config", self._put_mode)
         if any(self._change.get(key) for key in ("ignore_calls", "stance", "time_calls")):
             after_import("torch._dynamo", self._change_dynamo)
+        for key, part in (("buckets", self._wrap_compile), ("check_ops", self._sample_ops)):
+            if self._change.get(key):
+                self._guarded(key, part)
+        if self._change.get("time_calls"):
+            after_import("transformers.trainer", functools.partial(self._guarded, "trainer", _hear_trainer))
         atexit.register(self.finish)
+
+    def _wrap_compile(self) -> None:
+        from compilescope.trial._apply_buckets import wrap_compile
+
+        wrap_compile(self._change["buckets"])
+
+    def _sample_ops(self) -> None:
+        from compilescope.trial._apply_ops import OpSamples
+
+        samples = OpSamples(_note)
+        samples.install()
+        self._check_ops = samples.check
 
     def _change_dynamo(self) -> None:
         if self._change.get("ignore_calls"):
@@ -89,9 +104,17 @@ class Application:
     def _time_calls(self) -> None:
         from torch._dynamo import eval_frame
 
-        self._calls = _Calls(eval_frame._callback_from_stance)
-        eval_frame.skip_code(_Calls.stamped.__code__)
+        self._calls = Calls(eval_frame._callback_from_stance, self._put_again, _note)
+        eval_frame.skip_code(Calls.stamped.__code__)
         vars(eval_frame)["_callback_from_stance"] = self._calls.stamped
+
+    def _put_again(self) -> None:
+        """At the first compiled call: a program that has its own settings put them in by now."""
+        for name, value in list(self._set.items()):
+            theirs = _read(name)
+            if theirs != value:
+                self._overridden[name] = repr(theirs)[:80]
+                self._guarded(name, functools.partial(self._put, name, value))
 
     def _guarded(self, name: str, part: Callable[[], None]) -> None:
         try:
@@ -103,93 +126,16 @@ class Application:
         """The last chunk of calls, and whether the settings stayed."""
         if self._calls is not None:
             self._calls.flush()
+        self._guarded("check_ops", self._check_ops)
         for name in self._change.get("settings", {}):
             if name not in self._set and name not in self._failed:
                 self._failed[name] = f"the program never imported {_home(name)}"
         changed = {name: repr(now) for name, now in self._at_end() if now != self._set[name]}
-        _note("applied", {"set": self._set, "failed": self._failed, "changed_by_program": changed})
+        told = {"set": self._set, "failed": self._failed, "changed_by_program": changed}
+        _note("applied", {**told, "overridden": self._overridden})
 
     def _at_end(self) -> list[tuple[str, Any]]:
         return [(name, _read(name)) for name in self._set]
-
-
-class _Calls:
-    """When compiled callables are entered. The same place is passed when a stance makes them run eager."""
-
-    def __init__(self, original: Callable[[Any], Any]) -> None:
-        self._original = original
-        self._targets: dict[int, _Target] = {}
-        os.register_at_fork(after_in_child=self._targets.clear)  # the parent writes what it has
-
-    def stamped(self, callback: Any) -> Any:
-        if callback not in (None, False):
-            self._stamp(callback, perf_counter_ns())
-        return self._original(callback)
-
-    def _stamp(self, callback: Any, now_ns: int) -> None:
-        target = self._targets.get(id(callback))
-        if target is None:
-            if len(self._targets) >= _MOST_TARGETS:
-                return
-            name = _entered_name(sys._getframe(2))
-            target = self._targets[id(callback)] = _Target(callback, len(self._targets), name, now_ns)
-        target.stamp(now_ns)
-
-    def flush(self) -> None:
-        for target in list(self._targets.values()):
-            target.flush()
-
-
-class _Target:
-    """One callable. It holds the callback, so that no other gets the same id."""
-
-    def __init__(self, callback: Any, serial: int, name: str, now_ns: int) -> None:
-        self._callback = callback
-        self._serial = serial
-        self._name = name
-        self._calls = 0
-        self._start_ns = time_ns() - (perf_counter_ns() - now_ns)
-        self._zero_ns = now_ns
-        self._at_us = array("q")
-
-    def stamp(self, now_ns: int) -> None:
-        self._calls += 1
-        if self._calls <= _MOST_CALLS:
-            self._at_us.append((now_ns - self._zero_ns) // _NS_PER_US)
-            if len(self._at_us) >= _CHUNK:
-                self.flush()
-
-    def flush(self) -> None:
-        at_us, self._at_us = self._at_us, array("q")
-        if at_us or self._calls > _MOST_CALLS:
-            fields = {"of": self._serial, "name": self._name, "n": self._calls}
-            _note("calls", {**fields, "start_ns": self._start_ns, "at_us": list(at_us)})
-
-
-def _entered_name(frame: Any) -> str:
-    """What ``compile_wrapper`` is about to call, as a person would name it: behind torch's own wrappers."""
-    function = frame.f_locals.get("fn")
-    for _ in range(_MOST_WRAPPERS):
-        owner = getattr(function, "__self__", None)
-        if owner is not None:
-            return type(owner).__name__
-        inner = _wrapped_by(function)
-        if inner is None:
-            break
-        function = inner
-    return str(getattr(function, "__qualname__", type(function).__name__))
-
-
-def _wrapped_by(function: Any) -> Any:
-    """The function inside a wrapper of torch's own; None where there is none."""
-    code = getattr(function, "__code__", None)
-    if getattr(function, "__module__", None) != "torch._dynamo.external_utils" and not hasattr(
-        function, "__wrapped__"
-    ):
-        return None
-    names = getattr(code, "co_freevars", ())
-    cells = getattr(function, "__closure__", None) or ()
-    return dict(zip(names, (cell.cell_contents for cell in cells), strict=False)).get("fn")
 
 
 def _ignore_calls() -> None:
@@ -206,6 +152,22 @@ def _ignore_calls() -> None:
     config.ignore_logging_functions.update(ignored)
     if isinstance(getattr(entry, "default", None), set):
         entry.default.update(ignored)
+
+
+def _hear_trainer() -> None:
+    """What ``transformers.Trainer`` logs are results, apart from times."""
+    trainer = sys.modules["transformers.trainer"].Trainer
+    original, seen = trainer.log, dict[str, int]()
+
+    def log(self: Any, logs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        for name, value in logs.items():
+            if isinstance(value, int | float) and not name.endswith(_NO_RESULTS):
+                seen[name] = seen.get(name, 0) + 1
+                plain = value if abs(value) < float("inf") else str(value)
+                _note("check", {"name": f"Trainer {name}", "n": seen[name], "value": plain})
+        return original(self, logs, *args, **kwargs)
+
+    trainer.log = functools.wraps(original)(log)
 
 
 def _home(name: str) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from compilescope.advice import Finding
 from compilescope.analysis import Report
+from compilescope.trial.ladders import Buckets, planned_buckets
 
 DYNAMIC_SOURCES = "torch.compiler.config.dynamic_sources"
 _DYNAMO = "torch._dynamo.config"
@@ -21,12 +22,16 @@ _RECOMPILE_REF = re.compile(r"recompiles\[(\d+)\]")
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """``is_fix``: it does what the finding asks for. Else it is another change that may help as well."""
+    """``is_fix``: it does what the finding asks for. Else it is another change that may help as well.
+
+    ``from_recompiles``: it can only help from so many recompiles on.
+    """
 
     settings: Mapping[str, object] = field(default_factory=dict)
     ignore_calls: bool = False
     dynamic: bool = False
     is_fix: bool = True
+    from_recompiles: int = 0
 
 
 _IGNORED = Recipe(ignore_calls=True)
@@ -38,6 +43,12 @@ _SCALARS = Recipe({f"{_DYNAMO}.capture_scalar_outputs": True}, is_fix=False)
 _SHAPES = Recipe(
     {f"{_DYNAMO}.capture_dynamic_output_shape_ops": True, f"{_DYNAMO}.capture_scalar_outputs": True},
     is_fix=False,
+)
+# Without it a float is specialized at most once, unless code branches on it.
+_SYMBOLIC_FLOATS = Recipe({f"{_DYNAMO}.specialize_float": False}, is_fix=False, from_recompiles=2)
+_SUPPRESS = Recipe({f"{_DYNAMO}.suppress_errors": True}, is_fix=False)
+_NO_DYNAMIC_GRAPHS = Recipe(
+    {"torch._inductor.config.triton.cudagraph_skip_dynamic_graphs": True}, is_fix=False
 )
 
 RECIPES: dict[str, Recipe] = {
@@ -62,6 +73,11 @@ RECIPES: dict[str, Recipe] = {
     "number_in_container": _DYNAMIC_INSTEAD,
     "module_int_attribute": _UNSPEC_INT,
     "per_layer_attribute": _UNSPEC_INT,
+    "float_hyperparameter_python": _SYMBOLIC_FLOATS,
+    "module_float_attribute": _SYMBOLIC_FLOATS,
+    "optimizer_lr_float": _SYMBOLIC_FLOATS,
+    "backend_error": _SUPPRESS,
+    "cudagraph_rerecorded": _NO_DYNAMIC_GRAPHS,
     "string_argument_variants": _HIGHER_LIMIT,
     "closure_capture_changes": _HIGHER_LIMIT,
     "function_identity_changes": _HIGHER_LIMIT,
@@ -82,6 +98,8 @@ class Change:
     mode: str | None = None
     stance: str | None = None
     time_calls: bool = True
+    buckets: tuple[Buckets, ...] = ()
+    check_ops: bool = False
     rules: tuple[str, ...] = ()
     fixes: tuple[str, ...] = ()  # those of ``rules`` whose own fix it does
 
@@ -93,6 +111,8 @@ class Change:
                 "mode": self.mode,
                 "stance": self.stance,
                 "time_calls": self.time_calls,
+                "check_ops": self.check_ops,
+                "buckets": [asdict(each) for each in self.buckets],
             }
         )
 
@@ -101,33 +121,53 @@ class Change:
         """One phrase a change: ``torch._dynamo.config.recompile_limit=64``."""
         phrases = [f"{name}={value}" for name, value in self.settings.items()]
         phrases += ["print, warnings and logging left out of compiled code"] if self.ignore_calls else []
+        phrases += [each.words() for each in self.buckets]
         phrases += [f"mode={self.mode}"] if self.mode else []
         return phrases + ([f"stance={self.stance}"] if self.stance else [])
 
 
-def change_for(report: Report, findings: Sequence[Finding], rules: Iterable[str]) -> Change:
-    """One change for all findings of ``rules``. Rules without a recipe or a finding are left out of it."""
+def change_for(
+    report: Report, findings: Sequence[Finding], rules: Iterable[str], *, bucketed: bool = False
+) -> Change:
+    """One change for all findings of ``rules``. Rules without a recipe or a finding are left out of it.
+
+    ``bucketed``: sizes of arguments get the bucketed backend, too, with a ladder planned from the recording.
+    """
     change = Change()
     for rule in dict.fromkeys(rules):
-        recipe = RECIPES.get(rule)
         own = [finding for finding in findings if finding.rule == rule]
-        if recipe is None or not own:
-            continue
-        settings = dict(change.settings) | dict(recipe.settings)
-        if recipe.dynamic:
-            named = [source for finding in own for source in dynamic_sources(report, finding)]
-            if not named:
-                continue
-            known = [s for s in str(settings.get(DYNAMIC_SOURCES, "")).split(",") if s]
-            settings[DYNAMIC_SOURCES] = ",".join(dict.fromkeys([*known, *named]))
-        change = replace(
-            change,
-            settings=settings,
-            ignore_calls=change.ignore_calls or recipe.ignore_calls,
-            rules=(*change.rules, rule),
-            fixes=(*change.fixes, rule) if recipe.is_fix else change.fixes,
-        )
+        change = _with_rule(change, report, rule, own, bucketed) or change
     return change
+
+
+def _with_rule(
+    change: Change, report: Report, rule: str, own: Sequence[Finding], bucketed: bool
+) -> Change | None:
+    recipe = RECIPES.get(rule)
+    if recipe is None or not any(_recompiles(finding) >= recipe.from_recompiles for finding in own):
+        return None
+    settings = dict(change.settings) | dict(recipe.settings)
+    buckets = change.buckets
+    if recipe.dynamic:
+        named = [source for finding in own for source in dynamic_sources(report, finding)]
+        if not named:
+            return None
+        known = [s for s in str(settings.get(DYNAMIC_SOURCES, "")).split(",") if s]
+        settings[DYNAMIC_SOURCES] = ",".join(dict.fromkeys([*known, *named]))
+        buckets += planned_buckets(report, named) if bucketed else ()
+    return replace(
+        change,
+        settings=settings,
+        ignore_calls=change.ignore_calls or recipe.ignore_calls,
+        buckets=tuple(dict.fromkeys(buckets)),
+        rules=(*change.rules, rule),
+        fixes=(*change.fixes, rule) if recipe.is_fix else change.fixes,
+    )
+
+
+def _recompiles(finding: Finding) -> float:
+    amount = finding.cost.get("recompiles")
+    return amount.value if amount else 0.0
 
 
 def dynamic_sources(report: Report, finding: Finding) -> list[str]:

@@ -109,6 +109,7 @@ def _problems(recording: Recording) -> list[str]:
     for process in recording.processes:
         for record in process.records(("applied",)):
             found += [f"{n} could not be set: {why}" for n, why in _items(record.m, "failed")]
+            found += [f"the program had set {n} to {v}" for n, v in _items(record.m, "overridden")]
             found += [f"the program set {n} to {v}" for n, v in _items(record.m, "changed_by_program")]
     return list(dict.fromkeys(found))
 

@@ -68,7 +68,7 @@ def edited_sides(run: Run, target: Target, folder: Path) -> tuple[tuple[Side, Si
     Raises UsageError when both are the same, or the recorded one cannot be run again.
     """
     recorded = _recorded_target(run)
-    if recorded is not None and not _same_script(recorded, target):
+    if recorded is not None and recorded.kind == "script" and not _same_script(recorded, target):
         if not Path(recorded.name).is_file():
             raise UsageError(f"the recorded program {recorded.name} is not there any more")
         names = {_shown(target): _shown(recorded)}
@@ -85,14 +85,36 @@ def edited_sides(run: Run, target: Target, folder: Path) -> tuple[tuple[Side, Si
     return (base, Side("changed", target, Change())), [f"edits in {', '.join(p.name for p in before)}"]
 
 
+def recorded_target(run: Run) -> Target:
+    """The program of the recording, from its ``run.json``. Raises UsageError when that does not tell."""
+    found = _recorded_target(run)
+    if found is None:
+        raise UsageError(
+            "the recording does not say how its program was started", hint="give it after --: -- SCRIPT ARGS"
+        )
+    return found
+
+
 def _recorded_target(run: Run) -> Target | None:
-    """From ``run.json``; its script is looked for where it was recorded, then here."""
+    """A script is looked for where it was recorded, then here. None for a block recorded from within."""
     command, facts, cwd = (run.launch.get(key) for key in ("command", "target", "cwd"))
-    if not isinstance(command, list) or not isinstance(facts, dict) or facts.get("kind") != "script":
+    if not isinstance(command, list) or not isinstance(facts, dict):
         return None
-    name, *args = (str(word) for word in command[1:])
-    there = Path(cwd) / name if isinstance(cwd, str) else Path(name)
-    return Target("script", str(there if there.is_file() else Path(name)), tuple(args))
+    words = [str(word) for word in command[1:]]
+    kind = facts.get("kind")
+    if kind == "script" and words and words[0] != "-":
+        name, *args = words
+        there = Path(cwd) / name if isinstance(cwd, str) else Path(name)
+        return Target("script", str(there if there.is_file() else Path(name)), tuple(args))
+    option = {"module": "-m", "code": "-c"}.get(str(kind))
+    if option is not None and words[:1] == [option] and len(words) > 1 and not _is_within(run):
+        return Target("module" if option == "-m" else "code", words[1], tuple(words[2:]))
+    return None
+
+
+def _is_within(run: Run) -> bool:
+    notes = run.launch.get("notes")
+    return any("recorded from within" in str(note) for note in notes) if isinstance(notes, list) else False
 
 
 def _shown(target: Target) -> str:

@@ -49,6 +49,8 @@ def verify(
     *,
     rules: Sequence[str] = (),
     diffs: Sequence[str] = (),
+    either: Sequence[str] = (),
+    bucketed: bool = False,
     settings: dict[str, object] | None = None,
     mode: str | None = None,
     repeats: int = 2,
@@ -59,13 +61,25 @@ def verify(
     """Run ``target`` without and with the change, ``repeats`` times each, by turns; all into ``folder``.
 
     ``rules`` are applied by settings, ``diffs`` are rules whose findings' diffs are applied to a copy of the
-    program; "all" stands for every one that can be. With nothing to apply, ``target`` is the edited program,
-    compared with the recorded one. Raises UsageError when there is nothing to try, and RecordingError.
+    program, ``either`` by the setting that is their fix, else by their diff, else by another setting; "all"
+    stands for every one that can be. ``bucketed``: sizes get buckets, too. With nothing to apply, ``target``
+    is the edited program, compared with the recorded one.
+
+    Raises UsageError when there is nothing to try, and RecordingError.
     """
     target.check()
     run = load(open_recording(recording))
     report, findings = examine(run)
-    plan = _plan(run, report, findings, target, rules, diffs, settings or {}, mode, folder)
+    by_setting, by_diff = _ways(report, findings, either)
+    wanted = _Wanted(
+        (*rules, *by_setting),
+        (*diffs, *by_diff),
+        bucketed,
+        settings or {},
+        mode,
+        told=(*rules, *diffs, *either),
+    )
+    plan = _plan(run, report, findings, target, wanted, folder)
     base, changed = run_by_turns(plan.sides, repeats, folder, say, fresh_cache=fresh_cache)
     results = compare_results(base, changed)
     harm = harms(base, changed, results)
@@ -93,6 +107,33 @@ def with_verdicts(report: Report, trial: Trial) -> Report:
 
 
 @dataclass(frozen=True, slots=True)
+class _Wanted:
+    """``told``: the rules that the user named."""
+
+    rules: Sequence[str]
+    diffs: Sequence[str]
+    bucketed: bool
+    settings: dict[str, object]
+    mode: str | None
+    told: Sequence[str]
+
+
+def _ways(report: Report, findings: Sequence[Finding], either: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Rules to apply by a setting, and by a diff."""
+    by_setting, by_diff = list[str](), list[str]()
+    for rule in dict.fromkeys(finding.rule for finding in findings):
+        if rule not in either and ALL not in either:
+            continue
+        change = change_for(report, findings, [rule])
+        has_diff = any(finding.diff for finding in findings if finding.rule == rule)
+        if rule in change.fixes or (change.rules and not has_diff):
+            by_setting.append(rule)
+        elif has_diff:
+            by_diff.append(rule)
+    return by_setting, by_diff
+
+
+@dataclass(frozen=True, slots=True)
 class _Plan:
     sides: tuple[Side, Side]
     words: Sequence[str]
@@ -108,28 +149,19 @@ class _Plan:
 
 
 def _plan(
-    run: Run,
-    report: Report,
-    findings: Sequence[Finding],
-    target: Target,
-    rules: Sequence[str],
-    diffs: Sequence[str],
-    settings: dict[str, object],
-    mode: str | None,
-    folder: Path,
+    run: Run, report: Report, findings: Sequence[Finding], target: Target, wanted: _Wanted, folder: Path
 ) -> _Plan:
-    if not (rules or diffs or settings or mode):
+    rules, diffs = wanted.rules, wanted.diffs
+    if not (rules or diffs or wanted.told or wanted.settings or wanted.mode):
         sides, words = edited_sides(run, target, folder)
         return _Plan(sides, words, (), None, frozenset())
-    change = change_for(report, findings, RECIPES if ALL in rules else rules)
+    change = change_for(report, findings, RECIPES if ALL in rules else rules, bucketed=wanted.bucketed)
     known = frozenset(change.rules)
-    change = replace(change, settings={**change.settings, **settings}, mode=mode)
+    change = replace(change, settings={**change.settings, **wanted.settings}, mode=wanted.mode)
     patched = with_diffs(run, findings, target, None if ALL in diffs else diffs, folder) if diffs else Diffs()
-    notes = [
-        *patched.problems,
-        *_unanswered(findings, rules, known),
-        *_unanswered(findings, diffs, patched.rules),
-    ]
+    notes = [*patched.problems, *_unanswered(findings, wanted.told, known | patched.rules)]
+    if wanted.bucketed and not change.buckets:
+        notes.append("no ladder could be planned: no size of a plain argument was counted")
     if not (change.words or patched.rules):
         raise UsageError(f"nothing to apply: {'; '.join(notes) or 'no finding has such a change'}")
     sides = (

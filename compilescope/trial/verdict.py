@@ -104,6 +104,8 @@ def judge(
         if not old:
             continue
         told = f"{name.replace('_', ' ')} {old:,.0f} -> {new:,.0f}"
+        if name == "failures" and _ends_well_now(base, changed):
+            return Verdict("verified", f"the program ends with status 0, before with {base[0].exit_status}")
         if new >= old:
             return Verdict("no effect", told)
         if total is not None and not _lower(base, changed, total):
@@ -118,6 +120,11 @@ def judge(
         return Verdict("verified", told + rest)
     gone = not any(after)
     return Verdict("verified" if gone else "no effect", "the finding is gone" if gone else "still found")
+
+
+def _ends_well_now(base: Sequence[Measured], changed: Sequence[Measured]) -> bool:
+    """An error that no longer reaches the program is as good as none, however it was avoided."""
+    return all(run.exit_status for run in base) and all(run.exit_status == 0 for run in changed)
 
 
 def _compiles_instead(

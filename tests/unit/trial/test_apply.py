@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from compilescope.trial import _apply
+from compilescope.trial import _apply, _apply_calls
 
 
 @pytest.fixture
@@ -46,7 +46,10 @@ def test_a_setting_waits_for_its_module(settings, notes):
     assert not waiting
     application.finish()
     assert notes == [
-        ("applied", {"set": {"made_up.config.limit": 64}, "failed": {}, "changed_by_program": {}}),
+        (
+            "applied",
+            {"set": {"made_up.config.limit": 64}, "failed": {}, "changed_by_program": {}, "overridden": {}},
+        ),
     ]
 
 
@@ -56,6 +59,25 @@ def test_what_the_program_sets_itself_is_told(settings, notes):
     settings.limit = 16
     application.finish()
     assert notes[0][1]["changed_by_program"] == {"made_up.config.limit": "16"}
+
+
+def test_what_the_program_had_set_by_its_first_compiled_call_is_put_over(settings, notes):
+    application, waiting = started({"settings": {"made_up.config.limit": 64}})
+    waiting["made_up.config"][0]()
+    settings.limit = 16
+    calls = _apply_calls.Calls(lambda given: given, application._put_again, _apply._note)
+    calls.stamped(None)
+    assert settings.limit == 16
+    calls.stamped(lambda: None)
+    assert settings.limit == 64
+    settings.limit = 8
+    calls.stamped(lambda: None)
+    application.finish()
+    told = notes[-1][1]
+    assert (told["overridden"], told["changed_by_program"]) == (
+        {"made_up.config.limit": "16"},
+        {"made_up.config.limit": "8"},
+    )
 
 
 def test_an_unknown_setting_is_told_and_not_made(settings, notes):
@@ -81,14 +103,15 @@ def test_text_that_is_not_json_is_refused():
 
 def test_nothing_waits_for_torch_when_nothing_is_asked(settings):
     assert started({"time_calls": False})[1] == {}
+    assert "transformers.trainer" in started({"time_calls": True})[1]
 
 
 def test_calls_are_told_in_chunks(notes):
     def callback():
         pass
 
-    calls = _apply._Calls(lambda given: given)
-    for _ in range(_apply._CHUNK + 1):
+    calls = _apply_calls.Calls(lambda given: given, lambda: None, _apply._note)
+    for _ in range(_apply_calls.CHUNK + 1):
         fn = test_calls_are_told_in_chunks  # noqa: F841  found by name, as in compile_wrapper
         assert calls.stamped(callback) is callback
     assert calls.stamped(None) is None
@@ -101,7 +124,7 @@ def test_calls_are_told_in_chunks(notes):
 
 
 def test_only_so_many_callables_are_held(notes):
-    calls = _apply._Calls(lambda given: given)
+    calls = _apply_calls.Calls(lambda given: given, lambda: None, _apply._note)
     for _ in range(200):
         calls.stamped(lambda: None)
     calls.flush()
