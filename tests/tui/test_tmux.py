@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from compilescope.cli._running import recording_of
 from compilescope.recording import Writer
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
@@ -33,16 +34,19 @@ class Terminal:
         self._sockets = tempfile.TemporaryDirectory(prefix="tmux-")  # a socket's path may have 107 bytes
         self._socket = f"{self._sockets.name}/s"
 
-    def start(self, command: str, *, size: tuple[int, int] = (100, 30)) -> None:
+    def start(self, command: str) -> None:
         code = f"from compilescope.cli.{command} import command; command()"
-        shell = f"{sys.executable} -c '{code}' job.compilescope; echo status=$?; sleep 60"
+        self.shell(f"{sys.executable} -c '{code}' job.compilescope")
+
+    def shell(self, command: str, *, size: tuple[int, int] = (100, 30)) -> None:
+        shell = f"{command}; echo status=$?; sleep 60"
         self._tmux("-f", "/dev/null", "new-session", "-d", "-x", str(size[0]), "-y", str(size[1]), shell)
 
     def send(self, *keys: str) -> None:
         self._tmux("send-keys", *keys)
 
-    def wait_for(self, text: str) -> str:
-        for _ in range(150):
+    def wait_for(self, text: str, seconds: float = 15) -> str:
+        for _ in range(int(10 * seconds)):
             shown = self._tmux("capture-pane", "-p")
             if text in shown:
                 return shown
@@ -130,3 +134,51 @@ def test_watch_waits_for_the_job_follows_it_and_outlives_it(terminal: Terminal) 
     terminal.wait_for("running")
     terminal.send("q")
     terminal.wait_for("status=0")
+
+
+PROGRAM = """
+import sys, time, torch
+@torch.compile(backend="eager", dynamic=False)
+def f(x):
+    return x + 1
+f(torch.ones(2))
+print("printed [bold]early")
+try:
+    while True:
+        time.sleep(0.05)
+except KeyboardInterrupt:
+    print("was interrupted", file=sys.stderr)
+    sys.exit(7)
+"""
+
+
+def test_live_shows_the_program_its_output_and_ends_with_its_status(terminal: Terminal) -> None:
+    (terminal.folder / "train.py").write_text(PROGRAM)
+    terminal.shell(f"{sys.executable} -m compilescope run --live -o job.compilescope train.py")
+    terminal.wait_for("Nothing to fix was found", seconds=60)
+    terminal.send("O")
+    terminal.wait_for("printed [bold]early", seconds=60)
+    terminal.send("5")
+    terminal.wait_for("1 of 1", seconds=60)
+    terminal.send("C-c")
+    terminal.send("O")
+    terminal.wait_for("was interrupted", seconds=60)
+    terminal.send("q")
+    shown = terminal.wait_for("status=7", seconds=60)
+    assert "output.log" in shown
+    assert "was interrupted" not in shown.split("output.log")[-1]
+    log = terminal.folder / "job.compilescope" / "output.log"
+    assert log.read_text().splitlines()[-2:] == ["printed [bold]early", "was interrupted"]
+
+
+def test_the_program_goes_on_when_the_explorer_is_left_and_a_pid_finds_it(terminal: Terminal) -> None:
+    (terminal.folder / "train.py").write_text(PROGRAM)
+    terminal.shell(f"{sys.executable} -m compilescope run --live -q -o job.compilescope train.py")
+    terminal.wait_for("Nothing to fix was found", seconds=60)
+    terminal.send("q")
+    terminal.wait_for("the program goes on; ctrl-c interrupts it", seconds=60)
+    (process,) = (terminal.folder / "job.compilescope").glob("pid*")
+    pid = process.name.split("-")[0].removeprefix("pid")
+    assert recording_of(Path(pid)) == terminal.folder / "job.compilescope"
+    terminal.send("C-c")
+    terminal.wait_for("status=7", seconds=60)
