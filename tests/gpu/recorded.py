@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -75,15 +76,20 @@ class Recorded:
 
 
 def run(program: str, folder: Path) -> Recorded:
-    """Record it over a compiler cache of its own. Raises with the program's output if it fails."""
+    """Record it over a compiler cache of its own. Raises with the program's output if it fails.
+
+    The program is copied first: a recording that is kept should not name the folders of one machine.
+    """
     recording = folder / f"{program}.compilescope"
-    with tempfile.TemporaryDirectory() as cache:
-        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-        env = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": cache, "PYTHONPATH": path}
-        script = HERE / "programs" / f"{program}.py"
-        record = ROOT / "tests" / "integration" / "inductor" / "record.py"
-        command = [sys.executable, str(record), str(recording), str(script)]
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=400, check=False)
+    with tempfile.TemporaryDirectory(prefix="gpu-") as home:
+        copied = Path(home) / "programs"
+        shutil.copytree(HERE / "programs", copied)
+        shutil.copyfile(ROOT / "tests" / "integration" / "inductor" / "record.py", copied / "record.py")
+        env = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": f"{home}/cache", "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "programs/record.py", str(recording), f"programs/{program}.py"]
+        done = subprocess.run(
+            command, cwd=home, env=env, capture_output=True, text=True, timeout=400, check=False
+        )
     if done.returncode:
         raise RuntimeError(f"{program} failed\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}")
     return Recorded(program, recording, done.stdout, done.stderr)
