@@ -26,7 +26,7 @@ _KEPT = re.compile(r"^(?:AUTOTUNE |  \w+ [\d.]+ ms )|skipping cudagraph|^\S*W\d{
 
 
 def main(out: Path) -> int:
-    """Returns how many programs failed. The first takes as long as the others together: they run beside it."""
+    """How many programs failed. The first takes as long as the others together: they run beside it."""
     out.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(2) as pool:
         halves = list(pool.map(lambda programs: _record(programs, out), (PROGRAMS[:1], PROGRAMS[1:])))
