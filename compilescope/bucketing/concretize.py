@@ -29,13 +29,19 @@ class ExampleTraits:
 
     requires_grad: bool
     is_parameter: bool
+    is_leaf: bool = True
     argument: str = ""
 
     @classmethod
     def of(cls, example: Any) -> ExampleTraits:
         is_tensor = isinstance(example, torch.Tensor)
         is_parameter = isinstance(example, torch.nn.Parameter)
-        return cls(is_tensor and example.requires_grad, is_parameter, getattr(example, ARGUMENT, ""))
+        return cls(
+            requires_grad=is_tensor and example.requires_grad,
+            is_parameter=is_parameter,
+            is_leaf=not is_tensor or example.is_leaf,
+            argument=getattr(example, ARGUMENT, ""),
+        )
 
 
 class PrivateWorld:
@@ -111,6 +117,8 @@ class PrivateWorld:
         tensor = self._storage_exactly_as_long_as_needed(value)
         if traits.is_parameter:
             return torch.nn.Parameter(tensor, requires_grad=traits.requires_grad)
+        if traits.requires_grad and not traits.is_leaf:
+            return _with_history(tensor)
         return tensor.requires_grad_(True) if traits.requires_grad else tensor
 
     def _storage_exactly_as_long_as_needed(self, value: torch.Tensor) -> torch.Tensor:
@@ -174,6 +182,16 @@ def _keep_sources(original: torch.fx.GraphModule, copy: torch.fx.GraphModule) ->
             after._dynamo_source = before._dynamo_source
     if hasattr(original, "_param_name_to_source"):
         copy._param_name_to_source = original._param_name_to_source
+
+
+def _with_history(tensor: torch.Tensor) -> torch.Tensor:
+    """What is written into a leaf is hidden from autograd; what is written into an activation is not."""
+    with torch.inference_mode(False), torch.enable_grad():
+        leaf = torch.empty((), dtype=tensor.dtype, device=tensor.device, requires_grad=True)
+        try:
+            return tensor.copy_(leaf)
+        except RuntimeError:  # entries that share their memory cannot be written: then it is a view
+            return tensor.requires_grad_(True).view_as(tensor)
 
 
 def _layout(name: str, tensor: torch.Tensor) -> InputLayout:

@@ -147,6 +147,8 @@ def _note(event: RungCompiled) -> str:
         notes.append(f"part of {event.split_from}")
     if event.predicate:
         notes.append(f"only where {' and '.join(event.predicate)}")
+    if event.random:
+        notes.append(f"draws others than unpadded: {', '.join(event.random)}")
     return "; ".join(notes)
 
 

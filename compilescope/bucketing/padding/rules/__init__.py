@@ -7,7 +7,6 @@ without a rule that touches a padded row is refused: a wrong answer is worse tha
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from compilescope.bucketing.padding.operation import Operation
 from compilescope.bucketing.padding.rows import Rows
@@ -26,12 +25,8 @@ RULES: dict[str, Rule] = {
     **making.RULES,
 }
 
-TAKES_SIZES: frozenset[str] = views.TAKES_SIZES | making.TAKES_SIZES
+TAKES_SIZES: frozenset[str] = views.TAKES_SIZES | making.TAKES_SIZES | mixing.TAKES_SIZES
 """Operations whose integer arguments are shapes; elsewhere a padded size would be a wrong number."""
 
 
-def is_ruled(name: str) -> bool:
-    return name in RULES
-
-
-__all__: list[Any] = ["RULES", "TAKES_SIZES", "Rule", "attention_rule", "is_ruled", "pointwise_rule"]
+__all__ = ["RULES", "TAKES_SIZES", "Rule", "attention_rule", "pointwise_rule"]

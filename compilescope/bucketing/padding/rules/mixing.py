@@ -208,3 +208,5 @@ RULES: dict[str, Any] = {
     ),
     **dict.fromkeys(("_local_scalar_dense", "nonzero", "masked_select", "equal"), no_rows),
 }
+
+TAKES_SIZES = frozenset(("native_layer_norm", "native_group_norm"))

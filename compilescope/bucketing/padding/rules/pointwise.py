@@ -8,7 +8,7 @@ import torch
 
 from compilescope.bucketing.padding.operation import Operation, sizes
 from compilescope.bucketing.padding.rows import Axis, Rows
-from compilescope.bucketing.padding.values import ANYTHING, TRUTH, Values, of_operation, truth
+from compilescope.bucketing.padding.values import ANYTHING, FINITE, TRUTH, Values, of_operation, truth
 
 _NOT_OPERANDS = ("rounding_mode", "approximate", "non_blocking", "memory_format", "dtype", "layout")
 
@@ -101,6 +101,12 @@ def noise(operation: Operation) -> list[Rows]:
     return [found for _ in outputs]
 
 
+def drawn(operation: Operation) -> Rows:
+    """Each entry is replaced by a random number."""
+    rows = operation.rows(operation.tensors[0])
+    return Rows(tuple(axis and axis.with_pads(FINITE) for axis in rows.axes), FINITE)
+
+
 def _finite(values: Values) -> Values:
     return Values(finite=values.finite)
 
@@ -109,5 +115,6 @@ RULES: dict[str, Any] = {
     **dict.fromkeys(("clone", "alias", "detach", "lift_fresh", "_to_copy", "to", "view_of"), same),
     **dict.fromkeys(("copy", "fill", "zero", "masked_fill", "where", "threshold"), pointwise),
     **dict.fromkeys(("tril", "triu"), triangle),
-    **dict.fromkeys(("native_dropout", "bernoulli", "uniform", "normal", "exponential"), noise),
+    "native_dropout": noise,
+    **dict.fromkeys(("bernoulli", "uniform", "normal", "exponential"), drawn),
 }

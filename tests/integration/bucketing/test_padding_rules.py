@@ -1,0 +1,211 @@
+"""What can be padded gives eager's result; what cannot is refused with the operation and the user's line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from compilescope.bucketing import Pad, bucketed
+from compilescope.ladder import BucketLadder
+from compilescope.observer import RungRefused
+
+LADDER = BucketLadder.pads([8, 16])
+SIZES = (5, 8, 11, 16)
+
+Function = Callable[..., Any]
+
+WEIGHT = torch.randn(6, 6)
+TABLE = torch.randn(10, 6)
+POSITIONS = torch.randn(64, 6)
+
+
+def padded(function: Function, contracts: list[Pad], **options: Any) -> Any:
+    dims: dict[str, dict[int, str | None]] = {}
+    for each in contracts:
+        dims.setdefault(each.arg, {})[each.dim] = "n"
+    return bucketed(function, LADDER, dims, inner="aot_eager", pad=contracts, **options)
+
+
+def served(model: Any) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for count in model.backend.dispatch_counts():
+        found[count.outcome] = found.get(count.outcome, 0) + count.count
+    return {outcome: count for outcome, count in found.items() if count}
+
+
+def refusals(model: Any) -> list[RungRefused]:
+    return [event for event in model.backend.events() if isinstance(event, RungRefused)]
+
+
+def rows(n: int) -> list[Any]:
+    return [torch.randn(n, 6)]
+
+
+def batched(n: int) -> list[Any]:
+    return [torch.randn(3, n, 6)]
+
+
+def with_mask(n: int) -> list[Any]:
+    mask = torch.ones(n, dtype=torch.bool)
+    mask[n // 2] = False
+    return [torch.randn(n, 6), mask]
+
+
+def ids(n: int) -> list[Any]:
+    return [torch.randint(0, 10, (n,))]
+
+
+def heads(x: torch.Tensor) -> torch.Tensor:
+    return x.view(3, -1, 2, 3).transpose(1, 2)
+
+
+def causal(x: torch.Tensor) -> torch.Tensor:
+    out = F.scaled_dot_product_attention(heads(x), heads(x * 2), heads(x), is_causal=True)
+    return out.transpose(1, 2).reshape(3, -1, 6)
+
+
+def masked_attention(x: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
+    scores = (x @ x.t()).masked_fill(~m[None, :], float("-inf"))
+    return scores.softmax(-1) @ x
+
+
+def masked_sdpa(x: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
+    q = x[None, None]
+    return F.scaled_dot_product_attention(q, q, q, attn_mask=m[None, None, None, :])[0, 0]
+
+
+def masked_pool(x: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
+    return (x * m[:, None]).sum(0) / m.sum()
+
+
+def rms_norm(x: torch.Tensor) -> torch.Tensor:
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+
+
+X = [Pad("x", 0, 0.5)]
+X1 = [Pad("x", 1, 0.0)]
+XM = [Pad("x", 0, 0.0), Pad("m", 0, False)]
+
+ACCEPTED: dict[str, tuple[Function, Callable[[int], list[Any]], list[Pad]]] = {
+    "pointwise": (lambda x: (x.tanh() * 2 + 1).relu(), rows, X),
+    "linear": (lambda x: F.linear(x, WEIGHT) @ WEIGHT, rows, X),
+    "linear of a batch": (lambda x: F.linear(x, WEIGHT), batched, X1),
+    "flattened and back": (lambda x: x.reshape(-1, 6).tanh().view(3, -1, 6), batched, X1),
+    "flattened": (lambda x: (x @ WEIGHT).reshape(-1, 6), batched, X1),
+    "transposed": (lambda x: (x * 1).t(), rows, X),
+    "layer norm": (lambda x: F.layer_norm(x, (6,)), rows, X),
+    "rms norm": (rms_norm, rows, X),
+    "softmax over features": (lambda x: x.softmax(-1), rows, X),
+    "positions": (lambda x: x + POSITIONS[: x.shape[0]], rows, X),
+    "arange": (lambda x: x * torch.arange(x.shape[0])[:, None], rows, X),
+    "embedding": (lambda x: F.embedding(x, TABLE), ids, [Pad("x", 0, 0)]),
+    "one hot": (lambda x: F.one_hot(x, 10).float(), ids, [Pad("x", 0, 0)]),
+    "a token in front": (lambda x: torch.cat([torch.ones(1, 6), x]) * 2, rows, X),
+    "the first row": (lambda x: (x * 2)[0], rows, X),
+    "the first rows": (lambda x: (x * 2)[:3], rows, X),
+    "all but the first": (lambda x: (x * 2)[1:], rows, X),
+    "all but the last": (lambda x: (x * 2)[:-1], rows, X),
+    "columns in pieces": (lambda x: torch.cat(x.chunk(2, 1)[::-1], 1), rows, X),
+    "stacked": (lambda x: torch.stack([x, x * 2], 1), rows, X),
+    "running sum": (lambda x: x.cumsum(0), rows, X),
+    "causal attention": (causal, batched, X1),
+    "sum over zeros": (lambda x: (x * 3).sum(0), rows, [Pad("x", 0, 0.0)]),
+    "largest over minus infinity": (lambda x: x.amax(0), rows, [Pad("x", 0, float("-inf"))]),
+    "gram matrix of zeros": (lambda x: x.t() @ x, rows, [Pad("x", 0, 0.0)]),
+    "masked attention": (masked_attention, with_mask, XM),
+    "masked sdpa": (masked_sdpa, with_mask, XM),
+    "masked mean": (masked_pool, with_mask, XM),
+    "sort features": (lambda x: x.sort(1)[0], rows, X),
+    "triangle": (lambda x: (x @ x.t()).tril(), rows, X),
+    "a size as output": (lambda x: (x * 2, x.shape[0] * 2 + 1), rows, X),
+    "loss of each row": (lambda x: F.mse_loss(x, x * 2, reduction="none"), rows, X),
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_padded_equals_eager(name: str, check: Any) -> None:
+    function, make, contracts = ACCEPTED[name]
+    model = padded(function, contracts)
+    with torch.no_grad():
+        for size in SIZES:
+            check(function, model, lambda n=size: make(n))
+    assert refusals(model) == []
+    assert served(model) == {"padded": 2, "exact": 2}
+
+
+REFUSED: dict[str, tuple[Function, Callable[[int], list[Any]], list[Pad], str]] = {
+    "sum": (lambda x: x.sum(0), rows, X, "sum over padded rows needs a mask that makes them 0"),
+    "mean": (lambda x: x.mean(0), rows, [Pad("x", 0, 0.0)], "mean over padded rows counts them"),
+    "mean of all": (lambda x: x.mean(), rows, [Pad("x", 0, 0.0)], "mean over padded rows counts them"),
+    "deviation": (lambda x: x.std(0), rows, X, "std over padded rows counts them"),
+    "softmax": (lambda x: x.softmax(0), rows, X, "_softmax over padded rows needs a mask"),
+    "norm over rows": (lambda x: F.layer_norm(x.t(), (x.shape[0],)), rows, X, "layer_norm over padded rows"),
+    "contraction": (lambda x: x.t() @ x, rows, X, "sums over padded rows: it needs a mask"),
+    "flip": (lambda x: x.flip(0), rows, X, "flip over padded rows moves them"),
+    "roll": (lambda x: x.roll(1, 0), rows, X, "roll over padded rows moves them"),
+    "sort": (lambda x: x.sort(0)[0], rows, X, "sort over padded rows moves them"),
+    "topk": (lambda x: x.topk(2, 0)[0], rows, X, "topk over padded rows moves them"),
+    "last row": (lambda x: (x * 2)[-1], rows, X, "select takes the last of padded rows"),
+    "last rows": (lambda x: (x * 2)[-3:], rows, X, "slice counts from the end of padded rows"),
+    "behind": (lambda x: torch.cat([x, x]), rows, X, "cat puts something behind padded rows"),
+    "every other": (lambda x: (x * 2)[::2], rows, X, "slice takes a part of padded rows"),
+    "size in arithmetic": (lambda x: x / x.shape[0], rows, X, "computes with the padded size as a number"),
+    "size as a value": (
+        lambda x: x * 0 + torch.full((6,), x.shape[0]),
+        rows,
+        X,
+        "the padded size as a number",
+    ),
+    "attention": (
+        lambda x: F.scaled_dot_product_attention(heads(x), heads(x), heads(x)),
+        batched,
+        X1,
+        "over padded keys needs a mask that hides them",
+    ),
+    "looked up": (lambda x: x[torch.tensor([0, -1])], rows, X, "index looks padded rows up by their number"),
+    "bad index": (lambda x: F.embedding(x, TABLE), ids, [Pad("x", 0, 11)], "looks up entry 11 of 10"),
+    "convolution": (
+        lambda x: F.conv1d(x.transpose(1, 2), torch.ones(2, 6, 3), padding=1),
+        batched,
+        X1,
+        "convolution over padded rows reaches",
+    ),
+    "batch norm": (
+        lambda x: F.batch_norm(x, torch.zeros(6), torch.ones(6), training=True),
+        rows,
+        X,
+        "in training takes its statistics",
+    ),
+    "a view": (lambda x: (x[1:], x * 2), rows, X, "an output is a view of the padded input"),
+    "loss": (lambda x: F.mse_loss(x, x * 2), rows, X, "mse_loss over padded rows counts them"),
+    "unknown": (lambda x: torch.fft.fft(x, dim=1).abs(), rows, X, "_fft_r2c is not known to keep rows apart"),
+    "fixed": (lambda x: (x @ x.t()).diagonal(), rows, X, "diagonal is not known to keep rows apart"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_would_be_wrong_is_refused_and_still_served(name: str, check: Any) -> None:
+    function, make, contracts, reason = REFUSED[name]
+    model = padded(function, contracts)
+    with torch.no_grad():
+        for size in (5, 11):
+            check(function, model, lambda n=size: make(n))
+    found = refusals(model)
+    assert [event.rung for event in found[:2]] == ["<=8", "<=16"]
+    assert reason in found[0].reason
+    assert "test_padding_rules.py" in (found[0].user_line or "")
+    assert served(model) == {"dynamic": 2}
+
+
+def test_an_argument_without_a_contract_is_named() -> None:
+    def f(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x + y
+
+    model = bucketed(f, LADDER, {"x": {0: "n"}, "y": {0: "n"}}, inner="aot_eager", pad=[Pad("x", 0)])
+    x = torch.randn(5, 6)
+    torch.testing.assert_close(model(x, x + 1), f(x, x + 1))
+    assert "dimension 0 of y is n too, and no contract says how to pad it" in refusals(model)[0].reason
