@@ -385,3 +385,4 @@ class Report:
     guard_costs: list[GuardCost] = field(default_factory=list)
     tuned_sites: list[TunedSite] = field(default_factory=list)
     ladders: list[Ladder] = field(default_factory=list)
+    redacted: bool = False  # words of the user's program were replaced by placeholders

@@ -28,7 +28,7 @@ _KINDS = frozenset({"artifact", "dynamo_start", *TITLES})
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One text. ``kind`` is a key of :data:`TITLES`, ``size_bytes`` its UTF-8; equal texts share a ``digest``.
+    """One text. ``kind`` is a key of :data:`TITLES`, ``size_bytes`` of UTF-8; equal texts share a ``digest``.
 
     ``code`` is the name of the generated code it is or was made into, where that is known: a forward and a
     backward share a compile id. ``read`` gives None for a text that is damaged.

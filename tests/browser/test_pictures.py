@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import builders
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from compilescope.analysis.ladders import compact
 from compilescope.ladder.planner import CostPoint, Costs, Curve, Limits, Traffic, study_ladder
 from compilescope.views.html import render
 
@@ -65,7 +67,7 @@ def test_a_recommended_ladder_is_accessible_and_fits_a_phone(open_report) -> Non
     points = [CostPoint.of(size, 20 + size / 2, 19 + size / 2, 21 + size / 2) for size in (8, 64, 256)]
     costs = Costs(Curve.measured(points))
     study = study_ladder(Traffic.of([7, 8, 60, 64, 250] * 8), costs, Limits(max_rungs=4))
-    page = render(builders.rich(), studies=[study])
+    page = render(replace(builders.rich(), ladders=[compact(study)]))
     for width, scheme in ((360, "light"), (1400, "dark")):
         tab = open_report(page, viewport={"width": width, "height": 800}, color_scheme=scheme)
         assert tab.page.locator("svg.chart:visible").count() == 2

@@ -1,4 +1,4 @@
-"""The planner's pictures: calls by size with the rungs, cost by number of rungs, the cost curve."""
+"""The planner's pictures: cost by number of rungs and the cost curve, each with its table."""
 
 from __future__ import annotations
 
@@ -8,28 +8,13 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from compilescope.ladder import BucketLadder
-from compilescope.ladder.planner import Curve
-from compilescope.ladder.planner.histogram import Histogram, histograms
-from compilescope.units import count, seconds
+from compilescope.units import count
 from compilescope.views.html._plot import Mark, line_chart
 
 if TYPE_CHECKING:
-    from compilescope.ladder.planner import Choice, Rival, Score, Study
+    from compilescope.analysis.report_ladder import Ladder, LadderCost, LadderCount
 
-_MOST_POINTS = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One ladder of the comparison, as text. ``saves`` is empty for the plan itself."""
-
-    name: str
-    rungs: int
-    cost: str
-    padding: str
-    compile_s: str
-    saves: str
+MAX_LADDERS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,122 +28,85 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Recommended:
-    label: str
-    symbols: str
-    halves: str
-    code: list[str]
+class Planned:
+    ladder: Ladder
     verdict: str
-    drifts: list[str]
-    lines: list[Line]
-    histograms: tuple[Histogram, ...]
     figures: list[Figure]
-    notes: tuple[str, ...]
 
 
-def recommended(study: Study) -> Recommended:
-    half = "the first" if study.traffic.ordered else "a random"
-    return Recommended(
-        label=study.label,
-        symbols=", ".join(study.plan.symbols),
-        halves=f"planned on {half} half ({count(study.early_calls, 'call')}), "
-        f"scored on the other ({study.late_calls:,})",
-        code=_code(study),
-        verdict=_verdict(study),
-        drifts=[f"{d.symbol}: median {d.early_median} → {d.late_median}" for d in study.drifts if d.drifts],
-        lines=[_line(study, "planned", study.score, None), *(_of_rival(study, r) for r in study.rivals)],
-        histograms=histograms(study.traffic, study.plan.chosen.ladder),
-        figures=list(_figures(study)),
-        notes=study.notes,
-    )
+def planned(ladders: Sequence[Ladder]) -> list[Planned]:
+    return [Planned(ladder, _verdict(ladder), list(_figures(ladder))) for ladder in ladders[:MAX_LADDERS]]
 
 
-def _code(study: Study) -> list[str]:
-    ladder = study.plan.chosen.ladder
-    if isinstance(ladder, BucketLadder):
-        return [repr(ladder)]
-    if ladder.pads is not None:
-        return [f"{name}: {each!r}" for name, each in zip(ladder.names, ladder.pads, strict=True)]
-    return [f"pairs {list(ladder.pinned)}, one range up to {ladder.highest}"]
+def _verdict(ladder: Ladder) -> str:
+    if ladder.pays is False:
+        calls = ladder.pays_from_calls
+        later = "" if calls is None else f"; one would from {calls:,.0f} calls"
+        return f"No rung pays{later}: one dynamic artifact costs least."
+    side = "below" if ladder.excess < 0 else "above"
+    excess, padding = percent(abs(ladder.excess)), percent(ladder.padding)
+    return f"{count(ladder.rungs, 'rung')}: {excess} {side} one artifact a size, {padding} padding."
 
 
-def _verdict(study: Study) -> str:
-    plan, score = study.plan, study.score
-    if plan.pays is False:
-        later = "" if plan.pays_from_calls is None else f"; one would from {plan.pays_from_calls:,.0f} calls"
-        return f"No rung pays over {plan.calls:,.0f} calls{later}: one dynamic artifact costs least."
-    side = "below" if score.excess < 0 else "above"
-    parts = [f"{100 * abs(score.excess):.1f} % {side} one artifact a size"]
-    if score.unserved:
-        parts.append(f"{score.unserved:,} calls larger than every rung")
-    if score.idle:
-        parts.append(f"{score.idle} of the rungs without a call")
-    return "; ".join(parts) + "."
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
 
 
-def _of_rival(study: Study, rival: Rival) -> Line:
-    gain = rival.gain
-    saves = f"{100 * gain.share:.1f} % ({100 * gain.low:.1f} to {100 * gain.high:.1f})"
-    return _line(study, rival.name, rival.score, saves)
+def cost(value: float, unit: str) -> str:
+    return f"{value:,.1f} {unit}"
 
 
-def _line(study: Study, name: str, score: Score, saves: str | None) -> Line:
-    made = seconds(score.compile_s) if study.costs.is_priced else "unknown"
-    padding = f"{100 * score.padding:,.0f} %"
-    return Line(name, score.rungs, _cost(study, score.cost), padding, made, saves or "")
+def _figures(ladder: Ladder) -> Iterator[Figure]:
+    if len(ladder.by_count) > 1:
+        yield _by_count(ladder.by_count, ladder.unit)
+    measured = [point for point in ladder.curve if point.measured]
+    if measured:
+        yield _curve(ladder.curve, ladder.unit)
 
 
-def _cost(study: Study, cost: float) -> str:
-    return f"{cost:,.1f} us" if study.costs.unit == "us" else f"{cost:,.1f} elements"
-
-
-def _figures(study: Study) -> Iterator[Figure]:
-    if len(study.plan.by_count) > 1:
-        yield _by_count(study)
-    static = study.costs.static
-    if isinstance(static, Curve) and static.points:
-        yield _curve(static)
-
-
-def _by_count(study: Study) -> Figure:
-    choices = study.plan.by_count[:_MOST_POINTS]
-    points = [(float(choice.rungs), choice.cost) for choice in choices]
+def _by_count(counts: Sequence[LadderCount], unit: str) -> Figure:
     marks = [
-        Mark(at, "chosen" if choice is study.plan.chosen else "point", _choice(study, choice))
-        for choice, at in zip(choices, points, strict=True)
+        Mark((each.rungs, each.cost), "chosen" if each.chosen else "point", _choice(each, unit))
+        for each in counts
     ]
+    chosen = " and ".join(_choice(each, unit) for each in counts if each.chosen) or "none"
     chart = line_chart(
-        points,
+        [mark.at for mark in marks],
         marks,
         x_label="rungs",
-        y_label=f"cost of a call ({study.costs.unit})",
-        describe=f"Cost of a call against number of rungs; {_choice(study, study.plan.chosen)} is chosen.",
+        y_label=f"cost of a call ({unit})",
+        describe=f"Cost of a call against number of rungs. Chosen: {chosen}.",
     )
-    rows = [(str(c.rungs), _cost(study, c.cost), "chosen" if c is study.plan.chosen else "") for c in choices]
-    return Figure("Cost by number of rungs", chart, ("Rungs", "Cost of a call", "Chosen"), rows)
-
-
-def _choice(study: Study, choice: Choice) -> str:
-    return f"{choice.rungs} rungs, {_cost(study, choice.cost)}"
-
-
-def _curve(curve: Curve) -> Figure:
-    step = -(-len(curve.points) // _MOST_POINTS)
-    shown = curve.points[::step]
-    marks = [
-        Mark((float(p.size), p.cost), "chosen", f"{p.size}: {p.cost:.4g} us", p.low, p.high) for p in shown
+    rows = [
+        (str(c.rungs), cost(c.cost, unit), cost(c.total, unit), "chosen" if c.chosen else "") for c in counts
     ]
-    if curve.kind == "fitted":
-        last = shown[-1].size
-        points = [(0.0, curve.base), (float(last), curve.base + curve.slope * last)]
-    else:
-        points = [(float(p.size), p.cost) for p in shown]
+    heads = ("Rungs", "Cost of a call", "With the price of the rungs", "Chosen")
+    return Figure("Cost by number of rungs", chart, heads, rows)
+
+
+def _choice(each: LadderCount, unit: str) -> str:
+    return f"{count(each.rungs, 'rung')}, {cost(each.cost, unit)}"
+
+
+def _curve(points: Sequence[LadderCost], unit: str) -> Figure:
+    static = sorted((p for p in points if p.artifact == "static"), key=lambda p: p.size)
+    marks = [
+        Mark((p.size, p.cost), "chosen" if p.artifact == "static" else "point",
+             f"{p.artifact}, size {p.size:,}: {cost(p.cost, unit)}", p.low, p.high)
+        for p in points
+        if p.measured
+    ]  # fmt: skip
     chart = line_chart(
-        points,
+        [(p.size, p.cost) for p in static],
         marks,
         x_label="size",
-        y_label="cost of a call (us)",
-        describe=f"Cost of a call by size: {len(curve.points)} measured points; the line is {curve.kind}.",
+        y_label=f"cost of a call ({unit})",
+        describe=f"Cost of a call by size: {count(len(marks), 'measured point')} with intervals.",
     )
-    rows = [(f"{p.size:,}", f"{p.cost:.4g} us", f"{p.low:.4g} to {p.high:.4g} us") for p in shown]
-    return Figure("Cost by size, measured points marked", chart, ("Size", "Cost of a call", "Interval"), rows)
+    rows = [
+        (p.artifact, f"{p.size:,}", cost(p.cost, unit), f"{p.low:,.1f} to {p.high:,.1f}",
+         "measured" if p.measured else "assumed")
+        for p in points
+    ]  # fmt: skip
+    heads = ("Artifact", "Size", "Cost of a call", "Interval", "Basis")
+    return Figure("Cost by size, measured points marked", chart, heads, rows)

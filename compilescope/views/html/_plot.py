@@ -13,6 +13,7 @@ from compilescope.units import visible
 WIDTH, HEIGHT = 460, 220
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 12, 40
 _TICKS = 5
+_LEAST = 1e-9  # below this an axis has nothing to show
 
 Point = tuple[float, float]
 
@@ -33,10 +34,9 @@ def line_chart(
 ) -> Markup:
     """``describe`` is its text for those who do not see it; both axes start at 0, units are in the labels."""
     everything = [*points, *(mark.at for mark in marks)]
-    x_most = max((x for x, _ in everything), default=0.0) or 1.0
-    y_most = max((y for _, y in everything), default=0.0) or 1.0
-    y_most = max(y_most, max((mark.high or 0.0 for mark in marks), default=0.0))
-    frame = _Frame(x_most, y_most)
+    x_most = max((x for x, _ in everything), default=0.0)
+    y_most = max((*(y for _, y in everything), *(mark.high or 0.0 for mark in marks)), default=0.0)
+    frame = _Frame(*(most if most > _LEAST else 1.0 for most in (x_most, y_most)))
     parts = [*frame.axes(x_label, y_label), frame.line(points), *(frame.mark(mark) for mark in marks)]
     return Markup(  # every text in it was escaped
         f'<svg class="chart" role="img" aria-label="{escape(visible(describe))}" width="{WIDTH}" '

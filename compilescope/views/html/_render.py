@@ -10,16 +10,13 @@ import jinja2
 from markupsafe import Markup
 
 from compilescope import units
-from compilescope.analysis.studies import studies_of
-from compilescope.views.html import _assets, _charts, _format, _groups, _icicle
+from compilescope.views.html import _assets, _charts, _format, _groups, _icicle, _ladder
 from compilescope.views.html._code import Document
-from compilescope.views.html._ladder import Recommended, recommended
 from compilescope.views.html._sections import detailed, graph_ids, ref_ids, sections
 from compilescope.views.html._texts import MAX_STRAYS, arrange
 
 if TYPE_CHECKING:
     from compilescope.analysis.report import Report
-    from compilescope.ladder.planner import Study
 
 MAX_ROWS = 2000
 MAX_BYTES = 5_000_000
@@ -36,20 +33,17 @@ def render(
     *,
     sources: Mapping[str, str] | None = None,
     documents: Iterable[Document] = (),
-    studies: Iterable[Study] | None = None,
 ) -> str:
     """The report as one HTML document: equal reports give equal bytes.
 
     ``sources`` maps file names as the report writes them to their text; lines around each finding are shown
     from it. ``documents`` are graphs, guards and generated code: they and the sources go into the page
-    compressed, up to 2 MB, to be unpacked when asked for. ``studies`` are the ladders to show; left out,
-    those that the report's own sizes recommend. At most 2,000 rows are shown, fewer if the page would pass
-    5 MB; the page says what it left out.
+    compressed, up to 2 MB, to be unpacked when asked for. At most 2,000 rows are shown, fewer if the page
+    would pass 5 MB; the page says what it left out.
     """
     page, every = "", list(documents)
-    plans = [recommended(study) for study in (studies_of(report) if studies is None else studies)]
     for max_rows in (MAX_ROWS, 500, 100, 20):
-        page = _page(report, sources or {}, every, plans, max_rows)
+        page = _page(report, sources or {}, every, max_rows)
         if len(page.encode("utf-8")) <= MAX_BYTES:
             break
     return page
@@ -59,7 +53,6 @@ def _page(
     report: Report,
     sources: Mapping[str, str],
     documents: Sequence[Document],
-    plans: Sequence[Recommended],
     max_rows: int,
 ) -> str:
     rows = sections(report, max_rows)
@@ -82,7 +75,8 @@ def _page(
         "icicle": _icicle.icicle(report.phases, phase_table.names),
         "detailed": detailed(rows["graphs"].shown, MAX_DETAILED),
         "max_detailed": MAX_DETAILED,
-        "recommended": plans,
+        "planned": _ladder.planned(report.ladders),
+        "max_ladders": _ladder.MAX_LADDERS,
         "texts": texts,
         "packed": packed,
         "files": texts.file_rows(),
@@ -139,6 +133,8 @@ def _environment() -> jinja2.Environment:
         split_path=_format.split_path,
         shape=_format.shape,
         box_title=_icicle.title,
+        cost=_ladder.cost,
+        share_percent=_ladder.percent,
         plain=_format.plain,
         whole=_format.whole,
         trusted=Markup,

@@ -52,6 +52,7 @@ Report.missing  Facts that are null anywhere above because they could not be cap
 Report.buckets  Rungs of bucket ladders, one entry per captured graph and rung
 Report.findings  Ranked results of rules: rule, severity, file, line, summary, cost, saving, fix, refs
 Report.unknown_records  Records of kinds this version does not know, by kind
+Report.redacted  Whether words of the program were replaced by placeholders
 Missing.fact  What could not be captured
 Missing.reason  Why
 Damage.kind  What is wrong, such as a torn line

@@ -69,7 +69,7 @@ def noise(size: int, seed: int = 0) -> str:
 
 @given(st.lists(st.integers(1, 60_000), max_size=12), st.integers(0, 200_000))
 def test_property_no_more_than_the_room(sizes, room) -> None:
-    texts = [text(noise(size, seed)) for seed, size in enumerate(sizes)]
+    texts = [text(f"{seed} {noise(size, seed)}") for seed, size in enumerate(sizes)]
     packed = pack(texts, room)
     assert sum(map(len, packed.blocks)) <= room
     assert packed.texts == sum(t.at is not None for t in texts)

@@ -3,78 +3,71 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import builders
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from compilescope.advice import examine
-from compilescope.analysis.studies import FEWEST_CALLS, MAX_STUDIES, studies_of
-from compilescope.ladder.planner import CostPoint, Costs, Curve, Limits, Study, Traffic, study_ladder
+from compilescope.analysis.ladders import compact
+from compilescope.analysis.report_ladder import Ladder
+from compilescope.ladder.planner import CostPoint, Costs, Curve, Limits, Traffic, study_ladder
 from compilescope.ladder.planner.costs import Dynamic
 from compilescope.model import load
 from compilescope.recording import open_recording
 from compilescope.views.html import render
-from compilescope.views.html._ladder import recommended
+from compilescope.views.html._ladder import planned
 from compilescope.views.html._plot import Mark, line_chart, short, ticks
 
 RECORDINGS = Path(__file__).parents[3] / "fixtures" / "corpus" / "recordings"
 
 
-def study(*, fitted: bool = False, label: str = "step train.py:3") -> Study:
+def ladder(*, fitted: bool = False, label: str = "step train.py:3") -> Ladder:
     points = [CostPoint.of(size, 20 + 0.5 * size, 19 + 0.5 * size, 21 + 0.5 * size) for size in (8, 64, 256)]
     curve = Curve.fitted(points) if fitted else Curve.measured(points)
     costs = Costs(curve, (Dynamic(Curve.measured([CostPoint.of(8, 60), CostPoint.of(256, 320)])),))
-    return study_ladder(Traffic.of([7, 8, 60, 64, 250] * 8, label=label), costs, Limits(max_rungs=4))
+    traffic = Traffic.of([7, 8, 60, 64, 250] * 8, label=label)
+    return compact(study_ladder(traffic, costs, Limits(max_rungs=4)))
 
 
-def test_a_study_with_measured_costs_has_three_pictures_and_their_tables() -> None:
-    found = study()
-    plan = recommended(found)
-    assert [figure.name for figure in plan.figures] == [
-        "Cost by number of rungs",
-        "Cost by size, measured points marked",
-    ]
+def test_measured_costs_give_two_charts_and_their_tables() -> None:
+    found = ladder()
+    (plan,) = planned([found])
     by_count, curve = plan.figures
-    assert [row[0] for row in by_count.rows] == [str(choice.rungs) for choice in found.plan.by_count]
-    assert [row[2] for row in by_count.rows].count("chosen") == 1
-    assert [row[0] for row in curve.rows] == ["8", "64", "256"]
-    assert curve.chart.count("<circle") == curve.chart.count('class="whisker"') == 3
+    assert [row[0] for row in by_count.rows] == [str(each.rungs) for each in found.by_count]
+    assert [row[3] for row in by_count.rows].count("chosen") == 1
     assert by_count.chart.count('class="chosen"') == 1
-    assert sum(bar.calls for bar in plan.histograms[0].bars) == 40
-    assert [line.name for line in plan.lines][:2] == ["planned", "dynamic alone"]
+    measured = [row for row in curve.rows if row[4] == "measured"]
+    assert curve.chart.count("<circle") == curve.chart.count('class="whisker"') == len(measured) >= 3
+    assert "above one artifact a size" in plan.verdict
 
 
-def test_a_fitted_curve_says_so_and_keeps_its_points() -> None:
-    curve = recommended(study(fitted=True)).figures[-1]
-    assert "the line is fitted" in curve.chart
-    assert curve.chart.count("<circle") == 3
+def test_without_measurements_there_is_no_curve() -> None:
+    (plan,) = planned([compact(study_ladder(Traffic.of([7, 8, 60, 64, 250] * 8)))])
+    assert [figure.name for figure in plan.figures] == ["Cost by number of rungs"]
+
+
+def test_no_rung_pays_is_said() -> None:
+    (plan,) = planned([replace(ladder(), pays=False, pays_from_calls=5000.0)])
+    assert plan.verdict == "No rung pays; one would from 5,000 calls: one dynamic artifact costs least."
 
 
 def test_the_page_shows_them_and_escapes_what_was_recorded() -> None:
-    page = render(builders.rich(), studies=[study(label="<script>pwned</script>")])
-    assert page.count('<svg class="chart"') == 2
+    attack = ladder(label="<script>pwned</script> a.py:1")
+    page = render(replace(builders.rich(), ladders=[attack] * 10))
+    assert page.count('<svg class="chart"') == 16
     assert "<script>pwned" not in page
     assert "Calls by size, and the rungs" in page
-    assert page.count("as figures</summary>") == 2
+    assert "and 2 more" in page
     assert 'href="#ladder"' in page
     assert 'id="ladder"' not in render(builders.empty())
 
 
 def test_a_recording_with_traffic_recommends_a_ladder() -> None:
     report, _ = examine(load(open_recording(RECORDINGS / "38_poor_bucket_ladder.zip")))
-    (found,) = studies_of(report)
-    assert found.label == "encode 38_poor_bucket_ladder.py:8"
     assert "BucketLadder.pads([32, 64, 128, 256])" in render(report)
-
-
-@pytest.mark.parametrize("name", ["12_kv_cache_growth", "01_print_in_forward"])
-def test_few_calls_and_fixed_sizes_recommend_nothing(name: str) -> None:
-    report, _ = examine(load(open_recording(RECORDINGS / f"{name}.zip")))
-    assert all(each.traffic.calls >= FEWEST_CALLS for each in studies_of(report))
-    assert len(studies_of(report)) <= MAX_STUDIES
 
 
 @given(st.floats(1e-6, 1e12))

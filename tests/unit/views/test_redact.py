@@ -1,0 +1,117 @@
+"""A redacted report keeps no word of the program it is of, and stays a report."""
+
+from __future__ import annotations
+
+import json
+import keyword
+import re
+from dataclasses import asdict
+from pathlib import Path
+
+import builders
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compilescope.advice import examine
+from compilescope.advice.details import sources_of
+from compilescope.analysis._redact_words import HIDDEN, Placeholders, is_public, public_words
+from compilescope.analysis.redact import _KEPT, _PHASES, redact
+from compilescope.model import load
+from compilescope.recording import open_recording
+
+RECORDINGS = sorted((Path(__file__).parents[3] / "fixtures" / "corpus" / "recordings").glob("*.zip"))
+KEPT = _KEPT | _PHASES
+UNIT = re.compile(r"[^\W\d]\w*")
+
+
+def said(report: object) -> str:
+    return json.dumps(asdict(report), default=str)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.stem)
+def test_no_word_of_the_program_remains(recording: Path) -> None:
+    run = load(open_recording(recording))
+    report, _ = examine(run)
+    text = said(redact(report))
+    sources = sources_of(run)
+    words = {unit for source in sources.values() for unit in UNIT.findall(source)}
+    paths = {*sources, recording.name, str(run.launch.get("cwd")), str(run.launch.get("host"))}
+    paths |= {text for p in run.processes for text in (p.cwd or "", *p.argv[1:])}
+    private = {word for word in words if not is_public(word) and len(word) > 1}
+
+    assert private.isdisjoint(UNIT.findall(text)), private & set(UNIT.findall(text))
+    assert not [path for path in paths if len(path) > 4 and path in text]
+    for line in (line.strip() for source in sources.values() for line in source.splitlines()):
+        assert len(line) < 12 or line not in text
+
+
+WORD = st.from_regex(r"\A(?:[a-z]{2,6}_)?zq[a-z0-9]{6,12}\Z")
+
+
+def _free(value: object) -> object:
+    """Without fields whose words are torch's or ours in a real report: the builder attacks there too."""
+    if isinstance(value, dict):
+        return {k: _free(v) for k, v in value.items() if k not in KEPT}
+    return [_free(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(WORD, min_size=3, max_size=8, unique=True),
+    st.sampled_from(["{}", "{}/{}.py", "'{}' is {}", "{}.{}()"]),
+)
+def test_property_whatever_stands_anywhere_is_replaced(words: list[str], shape: str) -> None:
+    turn = iter(range(10**9))
+
+    def attack() -> str:
+        return shape.format(*(words[next(turn) % len(words)] for _ in range(2)))
+
+    text = json.dumps(_free(asdict(redact(builders.poison(builders.rich(), attack)))), default=str)
+    assert not [word for word in words if word in text]
+
+
+def test_equal_words_have_equal_placeholders_and_bytes_are_the_same() -> None:
+    first, second = redact(builders.rich()), redact(builders.rich())
+    assert first == second
+    assert first.redacted
+    files = {b.file for b in builders.rich().graph_breaks}
+    assert len({b.file for b in first.graph_breaks}) == len(files)
+    assert all(re.fullmatch(r"file\d+(\.py)?", b.file) for b in first.graph_breaks)
+    assert {b.code for b in first.graph_breaks} <= {HIDDEN, None}
+
+
+def test_counts_and_sizes_stay() -> None:
+    before, after = builders.rich(), redact(builders.rich())
+    assert after.totals == before.totals
+    assert [f.compile_s for f in after.frames] == [f.compile_s for f in before.frames]
+    assert [(g.compile_id, g.calls) for g in after.graphs] == [(g.compile_id, g.calls) for g in before.graphs]
+    assert after.recording.versions == before.recording.versions
+
+
+@pytest.mark.parametrize(
+    ("text", "redacted"),
+    [
+        ("the list changed 3 times", "the list changed 3 times"),
+        (
+            "tensor 'acme' size mismatch at index 0. expected 8",
+            "tensor 'text1' size mismatch at index 0. expected 8",
+        ),
+        ("torch's own warning blames len(acme_stats)", "torch's own warning blames len(name1)"),
+        ("L['acme'].weight", "L['text1'].weight"),
+        ("triton_poi_fused_add_relu_0", "triton_poi_fused_add_relu_0"),
+        ("triton_poi_fused_acmecorp_0", "name1"),
+        ("s77 > 5", "s77 > 5"),
+        ("/home/acmeuser/модель.py", "/home/name1/name2.py"),
+        ("'float32' and \"acme\"", "'float32' and \"text1\""),
+    ],
+)
+def test_texts(text: str, redacted: str) -> None:
+    assert Placeholders().text(text) == redacted
+
+
+def test_public_words_hold_python_and_torch_and_our_sentences() -> None:
+    words = public_words()
+    assert set(keyword.kwlist) <= words
+    assert all(map(is_public, ("addmm", "relu", "Tensor", "Linear", "recompile", "mark_dynamic")))
+    assert not {"acme", "fauxlib", "hunter2"} & words
