@@ -18,6 +18,7 @@ from compilescope.analysis.causes_of_frames import BreakOrigins
 from compilescope.analysis.compile_time import last_compile_end_ns
 from compilescope.analysis.compiled import Budget
 from compilescope.analysis.cudagraphs import compiled_autograd, cudagraphs
+from compilescope.analysis.device_twins import device_twins
 from compilescope.analysis.diagnoses import diagnoses
 from compilescope.analysis.failures import failures
 from compilescope.analysis.frames import frames
@@ -106,7 +107,7 @@ def report_of(run: Run) -> Report:
         skips=rows["skips"],
         frames=[frame for index in indexes for frame in frames(index)],
         graphs=graph_rows,
-        caches=cache_totals(run.processes),
+        caches=cache_totals(run.processes, graph_rows),
         diagnoses=why,
         missing=absent,
         unknown_records=_unknown(run.processes),
@@ -118,6 +119,7 @@ def report_of(run: Run) -> Report:
         cache_misses=misses,
         guard_costs=guard_costs(indexes),
         tuned_sites=tuned_sites(graph_rows, rungs),
+        device_twins=device_twins(graph_rows),
     )
     # A first page has no plan: it would load numpy.
     detailed = any(process.detail for process in run.processes)

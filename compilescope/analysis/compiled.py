@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from compilescope.analysis import kernel_rows as made
 from compilescope.analysis import report
 from compilescope.analysis.autotune_rows import autotune_row
+from compilescope.analysis.bundles import triton_bundle
 from compilescope.analysis.index import Index
 from compilescope.model import CompileId
 from compilescope.model.inductor import (
@@ -171,7 +172,13 @@ class Compiled:
     def _outcomes(self, compile_id: CompileId) -> list[report.CacheOutcome]:
         lookups = self._lookups.get(compile_id, ())
         read = (lookup.read() for lookup in lookups)
-        return [made.cache_row(outcome) for outcome in read if outcome is not None]
+        rows = [
+            row
+            for outcome in read
+            if outcome is not None
+            for row in (made.cache_row(outcome), triton_bundle(outcome))
+        ]
+        return [row for row in rows if row is not None]
 
 
 def _compile_id(key: tuple[int, int, int, int]) -> CompileId:

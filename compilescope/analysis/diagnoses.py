@@ -21,7 +21,7 @@ def diagnoses(indexes: Sequence[Index], skips: Sequence[Skip]) -> list[Diagnosis
     found = []
     if not any(p.graphs for p in processes):
         found = _nothing_compiled(indexes, skips)
-    cached = served_from_cache(cache_totals(processes))
+    cached = served_from_cache(cache_totals(processes, ()))
     if cached:
         found.append(Diagnosis("served_from_cache", cached + "."))
     late = [p for p in processes if p.late]

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from compilescope.analysis.report_caches import CacheTotals as CacheTotals
+from compilescope.analysis.report_caches import Profile as Profile
 from compilescope.analysis.report_graph import Aot as Aot
 from compilescope.analysis.report_graph import Autotuning as Autotuning
 from compilescope.analysis.report_graph import Buffer as Buffer
@@ -47,6 +49,7 @@ from compilescope.analysis.report_run import CompiledAutograd as CompiledAutogra
 from compilescope.analysis.report_run import CudagraphFunction as CudagraphFunction
 from compilescope.analysis.report_run import Cudagraphs as Cudagraphs
 from compilescope.analysis.report_run import CudagraphSkip as CudagraphSkip
+from compilescope.analysis.report_run import DeviceTwin as DeviceTwin
 from compilescope.analysis.report_run import FramePhases as FramePhases
 from compilescope.analysis.report_run import FrameSizes as FrameSizes
 from compilescope.analysis.report_run import KeyChange as KeyChange
@@ -349,14 +352,6 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class CacheTotals:
-    """Counted cache outcomes over all processes; empty dict when no cache was asked."""
-
-    fx_graph: dict[str, int] = field(default_factory=dict)
-    aot_autograd: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Report:
     format_version: int
     recording: RecordingInfo
@@ -384,5 +379,6 @@ class Report:
     cache_misses: list[CacheMiss] = field(default_factory=list)
     guard_costs: list[GuardCost] = field(default_factory=list)
     tuned_sites: list[TunedSite] = field(default_factory=list)
+    device_twins: list[DeviceTwin] = field(default_factory=list)
     ladders: list[Ladder] = field(default_factory=list)
     redacted: bool = False  # words of the user's program were replaced by placeholders

@@ -25,6 +25,7 @@ from compilescope.capture._imports import after_import
 from compilescope.capture._inductor_hooks import InductorHooks
 from compilescope.capture._late import Late
 from compilescope.capture._patches import HookMissingError, Patch
+from compilescope.capture._pgo import Pgo
 from compilescope.capture._session import Session
 from compilescope.capture._stacks import Stacks
 from compilescope.capture._ticks import Ticks
@@ -59,6 +60,7 @@ class Capture:
         self.guard_failures = GuardFailures(self.session, self.entries)
         self.control = Control(self.session, stacks, self.trace)
         self.fx_graphs = FxGraphs(self.session)
+        self.pgo = Pgo(self.session)
         self.buckets = Buckets(self.session)
         self.ticks = Ticks(self.session, self.graphs, self.fx_graphs, self.buckets, self.eager, self.trace)
         self.inductor = InductorHooks(self.session, stacks)
@@ -136,6 +138,7 @@ class Capture:
             "stance": self.control.install_stance,
             "compile_calls": self.control.install_compile_calls,
             "late": self.late.install,
+            "pgo": self.pgo.install,
         }
 
     def _hide(self) -> None:

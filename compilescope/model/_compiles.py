@@ -18,6 +18,13 @@ _PHASES = {
     "backward_cumulative_compile_time_us": "backward",
 }
 
+_REMOTE = {
+    "inductor_fx_remote_cache_hit_count": ("fx_graph", "hit"),
+    "inductor_fx_remote_cache_miss_count": ("fx_graph", "miss"),
+    "aotautograd_remote_cache_hit_count": ("aot_autograd", "hit"),
+    "aotautograd_remote_cache_miss_count": ("aot_autograd", "miss"),
+}
+
 
 class Compiles:
     def __init__(self, source: ProcessRecording, file: f.FileName) -> None:
@@ -30,6 +37,7 @@ class Compiles:
         self._autograd: dict[
             tuple[int, int], int
         ] = {}  # frames compiled autograd made; not every record says so
+        self.remote_caches: dict[str, dict[str, int]] = {}
         self.backward_spans: list[tuple[int, int]] = []
 
     def id_of(self, record: Record) -> CompileId | None:
@@ -103,6 +111,13 @@ class Compiles:
             m.get("fail_user_frame_filename"), m.get("fail_user_frame_lineno"), None
         )
         self._phases(draft, m)
+        self._remote(m)
+
+    def _remote(self, m: Mapping[str, object]) -> None:
+        for field, (cache, outcome) in _REMOTE.items():
+            if times := f.number(m.get(field)):
+                known = self.remote_caches.setdefault(cache, {})
+                known[outcome] = known.get(outcome, 0) + times
 
     def backward_metrics(self, record: Record) -> None:
         compile_id = self.id_of(record)
@@ -114,6 +129,7 @@ class Compiles:
         if start and end:
             self.backward_spans.append((start, end))
         self._phases(draft, record.m)
+        self._remote(record.m)
 
     def reasons(self, record: Record, reasons: tuple[str, ...]) -> None:
         compile_id = self.id_of(record)

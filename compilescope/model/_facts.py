@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from compilescope.model import _fields as f
@@ -15,6 +16,7 @@ from compilescope.model.values import (
     GuardFailure,
     Limit,
     LogLine,
+    PgoLookup,
     Specialized,
 )
 from compilescope.recording import ProcessRecording, Record
@@ -97,6 +99,17 @@ def specialized(source: ProcessRecording, record: Record, compile_id: CompileId 
         str(m.get("value")),
         f.text(m.get("reason")),
         stack[-1] if stack else None,
+    )
+
+
+def pgo(m: Mapping[str, Any]) -> PgoLookup | None:
+    """None without an outcome."""
+    outcome = m.get("outcome")
+    if outcome not in ("hit", "miss", "bypass"):
+        return None
+    took_s = f.seconds(m.get("took_us"), 1e-6)
+    return PgoLookup(
+        str(outcome), f.text(m.get("reason")), f.text(m.get("key")), f.number(m.get("frames")), took_s
     )
 
 

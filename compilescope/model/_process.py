@@ -23,6 +23,7 @@ from compilescope.model.values import (
     Hole,
     Limit,
     LogLine,
+    PgoLookup,
     Process,
     Specialized,
 )
@@ -30,8 +31,10 @@ from compilescope.recording import ProcessRecording, Record, Selection
 
 _CACHES = {"fx_graph_cache": "fx_graph", "aotautograd_cache": "aot_autograd"}
 _CACHE_OUTCOMES = ("hit", "miss", "bypass")
+_PROFILES = ("get_local_code_state", "get_remote_code_state", "get_extra_remote_code_state")
 _ARTIFACTS = frozenset(
     (
+        *_PROFILES,
         "dynamo_graph_break_reason",
         "recompile_reasons",
         "dynamo_error",
@@ -61,6 +64,8 @@ class ProcessBuilder:
         self._conversions: list[Conversion] = []
         self._caches: list[CacheEvent] = []
         self._specialized: list[Specialized] = []
+        self._pgo: list[PgoLookup] = []
+        self._profiles: list[str] = []  # found, as torch's own trace tells: of a miss it says nothing
         self._autograd: list[int] = []
         self._eager: dict[int, int] = {}
         self._module_sources: dict[tuple[int, int], frozenset[str]] = {}
@@ -99,6 +104,7 @@ class ProcessBuilder:
             "lost": self._lose,
             "source": self._keep_source,
             "process": lambda r: self._late_facts.update(r.m or r.x),
+            "pgo": self._profile,
             "bucket": lambda r: self._buckets.event(r, self._id(r)),
             "dispatch": self._buckets.dispatched,
             "end": self._end,
@@ -159,12 +165,19 @@ class ProcessBuilder:
             self._breaks.append(BreakEvent(self._id(record), text, record.t, record.th))
         elif name == "recompile_reasons":
             self._compiles.reasons(record, facts.reasons(self._source.text(record.p) or ""))
+        elif name in _PROFILES:
+            self._profiles.append(name)
         elif name == "dynamo_error":
             self._compiles.error(record, self._source.text(record.p))
         else:
             prefix, _, outcome = name.rpartition("_")
             if prefix in _CACHES and outcome in _CACHE_OUTCOMES:
                 self._caches.append(CacheEvent(_CACHES[prefix], outcome, self._id(record)))
+
+    def _profile(self, record: Record) -> None:
+        found = facts.pgo(record.m)
+        if found is not None:
+            self._pgo.append(found)
 
     def _guard_fail(self, record: Record) -> None:
         compile_id = self._id(record)
@@ -269,6 +282,8 @@ class ProcessBuilder:
             conversions=tuple(self._conversions),
             caches=tuple(self._caches),
             specialized=tuple(self._specialized),
+            pgo=tuple(self._pgo or (PgoLookup("hit", None, None, None, None) for _ in self._profiles)),
+            remote_caches=self._compiles.remote_caches,
             autograd_graphs=tuple(self._autograd),
             eager_calls=self._eager,
             stances=tuple(self._stances),

@@ -193,6 +193,17 @@ class CacheEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class PgoLookup:
+    """Dynamo looked for a profile of an earlier run. ``frames``: how many the profile found is about."""
+
+    outcome: str  # hit | miss | bypass
+    reason: str | None
+    key: str | None
+    frames: int | None
+    took_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Specialized:
     compile: CompileId | None
     source: str
@@ -261,6 +272,8 @@ class Process:
     bucket_events: tuple[BucketEvent, ...] = ()
     dispatches: tuple[Dispatch, ...] = ()
     detail: Detail | None = None  # None: it was not asked for
+    pgo: tuple[PgoLookup, ...] = ()
+    remote_caches: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # cache -> outcome -> times
     unread: Mapping[str, tuple[int, int]] = field(
         default_factory=dict
     )  # what -> (how many read, how many not)

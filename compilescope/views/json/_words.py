@@ -237,6 +237,19 @@ Verdict.compile_share  Share of the program's time spent compiling, 0 to 1
 Verdict.settled  Whether compiling had stopped before the program ended
 Verdict.last_compile_s  Seconds from the start of the program to the end of the last compile
 CacheTotals.fx_graph  Lookups of the FX graph cache by outcome; empty when it was not asked
+CacheTotals.pgo  Look-ups of a profile of an earlier run by outcome
+CacheTotals.triton_bundle  Triton kernels stored with a graph, by outcome: hit, miss, bypass
+CacheTotals.remote  Outcomes of caches shared between machines, by cache
+CacheTotals.saved_s  Seconds that hits saved, by cache, by torch's own account
+CacheTotals.profiles  Each look-up of a profile
+CacheTotals.missing  Why a field is empty
+Profile.process  {_PROCESS}
+Profile.outcome  hit, miss or bypass
+Profile.reason  Why there was no hit
+Profile.key  Name the profile is stored under
+Profile.frames  Functions the profile found knows
+Profile.took_s  Seconds the look-up took
+Profile.missing  Why a field above is null
 CacheTotals.aot_autograd  Lookups of the AOTAutograd cache by outcome; empty when it was not asked
 RecordingInfo  The recording this was made from, and the run it recorded
 ProcessInfo  A process that left a folder in the recording

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compilescope.units import count, percent, seconds, size
+from compilescope.views.text._caches import cache_lines
 from compilescope.views.text._columns import table
 from compilescope.views.text._guards import at, guard_blocks, number
 from compilescope.views.text._page import Page
@@ -44,6 +45,7 @@ def render_details(report: Report, wanted: Wanted, *, width: int = 80, ascii: bo
         wanted = Wanted(wanted.frame, graphs=True)
     if wanted.graphs:
         blocks += _graphs(graphs, page)
+        blocks += [cache_lines(report.caches, page)] if wanted.frame is None else []
     if wanted.guards:
         blocks += guard_blocks(report, graphs, page, listed=wanted.frame is not None)
     if wanted.buckets:

@@ -21,6 +21,7 @@ from compilescope.capture._fx_graphs import FxGraphs
 from compilescope.capture._graphs import Graphs
 from compilescope.capture._guard_failures import GuardFailures
 from compilescope.capture._late import Late
+from compilescope.capture._pgo import Pgo
 from compilescope.capture._stacks import Stacks
 from compilescope.capture._ticks import Ticks
 from compilescope.capture._trace import TraceHandler
@@ -105,6 +106,7 @@ _PARTS = [
     (Control, "_optimize"),
     (Control, "_target"),
     (Ticks, "snapshot"),
+    (Pgo, "_observe"),
     (Late, "remove"),
     (Capture, "_write_hooks"),
 ]
@@ -136,6 +138,7 @@ _INSTALLS = {
     "stance": (Control, "install_stance"),
     "compile_calls": (Control, "install_compile_calls"),
     "late": (Late, "install"),
+    "pgo": (Pgo, "install"),
     "trace": (_capture, "install_trace"),
     "warnings": (_capture, "install_warnings"),
     "out_of_dynamo": (Capture, "_hide"),

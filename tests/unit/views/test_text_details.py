@@ -8,7 +8,7 @@ from dataclasses import replace
 import builders
 import pytest
 
-from compilescope.analysis.report import GuardCost, Missing
+from compilescope.analysis.report import CacheTotals, GuardCost, Missing, Profile
 from compilescope.views.text import Wanted, render, render_details
 from compilescope.views.text._columns import table
 from compilescope.views.text._page import Page
@@ -111,3 +111,20 @@ def test_guard_checking_is_a_share_of_a_call() -> None:
     text = render_details(replace(report, guard_costs=[unknown]), Wanted(guards=True), width=120)
     assert "unknown" in text
     assert "the program told of no steps" in text
+
+
+def test_caches_say_what_they_gave_and_why_nothing() -> None:
+    profile = Profile("pid1-ab", "bypass", "no job id", None, None, 0.001)
+    missing = [Missing("remote", "no remote cache was asked")]
+    caches = CacheTotals(
+        fx_graph={"hit": 3, "miss": 1},
+        pgo={"bypass": 1},
+        saved_s={"fx_graph": 12.5},
+        profiles=[profile],
+        missing=missing,
+    )
+    text = render_details(replace(builders.rich(), caches=caches), Wanted(graphs=True), width=120)
+    assert "FX graph      3 hit, 1 miss, saved 12 s by torch's account" in text
+    assert "PGO profile   1 bypass, no job id" in text
+    assert "remote        no remote cache was asked" in text
+    assert "AOTAutograd   not asked" in text
