@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from compilescope.analysis.report import Report
+    from compilescope.model.documents import Document
+    from compilescope.recording import Recording
 
 PATTERNS = ("*.compilescope", "*.compilescope.zip")
 
@@ -64,17 +66,41 @@ def load_report(recording: Path, *, detail: bool = True) -> Report:
 
 def load_with_sources(recording: Path, *, detail: bool = True) -> tuple[Report, dict[str, str]]:
     """Also the recorded source texts, by the names that the report gives their files."""
+    return _examined(_opened(recording), detail=detail)
+
+
+class Loaded(NamedTuple):
+    """All that a web page shows. ``documents`` are the long texts of each compile, not read yet."""
+
+    report: Report
+    sources: dict[str, str]
+    documents: list[Document]
+
+
+def load_with_texts(recording: Path) -> Loaded:
+    from compilescope.model.documents import documents_of
+
+    opened = _opened(recording)
+    return Loaded(*_examined(opened, detail=True), documents_of(opened))
+
+
+def _opened(recording: Path) -> Recording:
+    from compilescope.recording import open_recording
+
+    return open_recording(recording)
+
+
+def _examined(recording: Recording, *, detail: bool) -> tuple[Report, dict[str, str]]:
     from dataclasses import replace
 
     from compilescope.advice import examine, worst_from_findings
     from compilescope.advice.details import sources_of
     from compilescope.analysis.missing import NOT_ASKED
     from compilescope.model import load
-    from compilescope.recording import open_recording
     from compilescope.recording.process import gc_paused
 
     with gc_paused():
-        run = load(open_recording(recording), detail=detail)
+        run = load(recording, detail=detail)
         report, found = examine(run)
         # One screen shows none of these facts: that they were left unread is not news to its reader.
         absent = report.missing if detail else [m for m in report.missing if m.reason != NOT_ASKED]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -12,15 +11,17 @@ from compilescope.errors import UsageError
 
 if TYPE_CHECKING:
     from compilescope.analysis.report import Report
+    from compilescope.cli._recordings import Loaded
 
 Form = Literal["html", "markdown", "github", "sarif", "perfetto"]
 
 
-def drawn(report: Report, sources: Mapping[str, str], form: Form) -> str:
+def drawn(loaded: Loaded, form: Form) -> str:
+    report = loaded.report
     if form == "html":
         from compilescope.views import html
 
-        return html.render(report, sources=sources)
+        return html.render(report, sources=loaded.sources, documents=loaded.documents)
     if form == "markdown":
         from compilescope.views.markdown import report as markdown
 
@@ -33,6 +34,13 @@ def drawn(report: Report, sources: Mapping[str, str], form: Form) -> str:
     from compilescope.views import sarif
 
     return sarif.render(report, version=__version__)
+
+
+def redacted(loaded: Loaded) -> Loaded:
+    """Without a word of the program: its texts are left out altogether."""
+    from compilescope.analysis.redact import redact
+
+    return loaded._replace(report=redact(loaded.report), sources={}, documents=[])
 
 
 def append_job_summary(report: Report, *, asked: bool) -> None:

@@ -9,8 +9,8 @@ from typing import cast
 import click
 
 from compilescope.cli._output import STDOUT, write_new
-from compilescope.cli._recordings import load_with_sources, recording_argument
-from compilescope.cli._report_forms import Form, append_job_summary, drawn
+from compilescope.cli._recordings import load_with_texts, recording_argument
+from compilescope.cli._report_forms import Form, append_job_summary, drawn, redacted
 from compilescope.cli._terminal import say, write
 from compilescope.errors import UsageError
 
@@ -30,6 +30,7 @@ _FILES = {"html": "compilescope-report-{}.html", "perfetto": "compilescope-trace
     "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="`-` is standard output."
 )
 @click.option("-f", "--force", is_flag=True, help="Replace an existing file.")
+@click.option("--redact", is_flag=True, help="Placeholders for paths, arguments, source and strings.")
 @click.option("--open", "show", is_flag=True, help="Show it in the browser.")
 @click.option(
     "--job-summary", "summarize", is_flag=True, help="Also append Markdown to $GITHUB_STEP_SUMMARY."
@@ -46,6 +47,7 @@ def command(
     form: Form | None,
     output: Path | None,
     force: bool,
+    redact: bool,
     show: bool,
     summarize: bool,
     trace: Path | None,
@@ -64,15 +66,18 @@ def command(
         raise UsageError("--open needs a page in a file", hint="leave out -o - and --format")
     if trace is not None and chosen != "perfetto":
         raise UsageError("--merge goes with --format perfetto")
+    if redact and chosen == "perfetto":
+        raise UsageError("--redact is for reports, and a trace is none", hint="leave out --format perfetto")
     if chosen == "perfetto":
         from compilescope.cli._timeline import trace_text
 
         text = trace_text(recording, trace)
     else:
-        report, sources = load_with_sources(recording)
+        loaded = load_with_texts(recording)
+        loaded = redacted(loaded) if redact else loaded
         if summarize or chosen == "github":
-            append_job_summary(report, asked=summarize)
-        text = drawn(report, sources, chosen)
+            append_job_summary(loaded.report, asked=summarize)
+        text = drawn(loaded, chosen)
     if not to_file:
         write(text)
         return

@@ -14,6 +14,7 @@ from compilescope.cli import report as report_command
 from compilescope.cli import run as run_command
 from compilescope.cli import summary as summary_command
 from compilescope.cli._group import group
+from compilescope.cli._recordings import Loaded
 from compilescope.errors import RecordingTooNew, UsageError
 from compilescope.launch import Ended, Outcome, Target
 
@@ -23,7 +24,8 @@ def invoke(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for module in (run_command, summary_command):
         monkeypatch.setattr(module, "load_report", lambda path, **_: builders.history_grows())
-    monkeypatch.setattr(report_command, "load_with_sources", lambda path, **_: (builders.history_grows(), {}))
+    loaded = Loaded(builders.history_grows(), {}, [])
+    monkeypatch.setattr(report_command, "load_with_texts", lambda path: loaded)
     return lambda *words: CliRunner().invoke(group, words)
 
 
@@ -131,6 +133,21 @@ def test_report_opens_a_browser_only_when_asked(invoke, monkeypatch):
     assert opened == []
     invoke("report", "REC", "-o", "b.html", "--open")
     assert opened == [Path("b.html").resolve().as_uri()]
+
+
+@pytest.mark.parametrize("form", ["html", "markdown", "github"])
+def test_redact_leaves_no_word_of_the_program(invoke, form):
+    assert "attend" in invoke("report", "REC", "--format", form, "-o", "-").stdout
+    hidden = invoke("report", "REC", "--format", form, "-o", "-", "--redact")
+    assert hidden.exit_code == 0
+    assert "attend" not in hidden.stdout
+    assert "24_history_grows" not in hidden.stdout
+
+
+def test_redact_does_not_go_with_a_trace(invoke):
+    assert "--redact is for reports" in str(
+        invoke("report", "REC", "--format", "perfetto", "--redact").exception
+    )
 
 
 def test_heavy_rooms_are_not_imported_by_importing_the_commands():
