@@ -12,7 +12,7 @@ from compilescope.trial import Trial, verify
 
 from .conftest import CORPUS, EXPECTED
 
-pytestmark = [pytest.mark.slow, pytest.mark.corpus]
+pytestmark = pytest.mark.corpus
 
 BY_DIFF = (
     "01_print_in_forward",
@@ -28,6 +28,15 @@ BY_DIFF = (
     "27_fullgraph_error",
     "29_backward_break",
 )
+# Whatever changes the finding: its setting, else its diff, else another setting.
+BY_ITSELF = (
+    *BY_DIFF,
+    "22_limit_hit_silently",
+    "30_two_threads",
+    "38_poor_bucket_ladder",
+    "40_forward_hooks_read_scalars",
+)
+QUICK = ("08_step_counter_attr", "22_limit_hit_silently")
 BY_SETTING = (
     "01_print_in_forward",
     "06_logging_call",
@@ -60,20 +69,30 @@ def first(trial: Trial):
     return trial.outcomes[0].verdict.word, trial.outcomes[0].verdict.reason
 
 
-@pytest.mark.parametrize("name", BY_DIFF)
+def cases(names, quick=()):
+    return [pytest.param(name, marks=() if name in quick else pytest.mark.slow) for name in names]
+
+
+@pytest.mark.parametrize("name", cases(BY_ITSELF, QUICK))
+def test_a_case_verifies_by_itself(trial, name):
+    done = trial(name, f"{name}.py", either=["all"])
+    assert first(done)[0] == "verified", first(done)
+
+
+@pytest.mark.parametrize("name", cases(BY_DIFF))
 def test_the_diff_of_the_first_finding_helps(trial, name):
     done = trial(name, f"{name}.py", diffs=["all"])
     assert first(done)[0] == "verified", first(done)
     assert done.outcomes[0].is_fix
 
 
-@pytest.mark.parametrize("name", BY_SETTING)
+@pytest.mark.parametrize("name", cases(BY_SETTING))
 def test_a_setting_helps(trial, name):
     done = trial(name, f"{name}.py", rules=["all"])
     assert first(done)[0] == "verified", first(done)
 
 
-@pytest.mark.parametrize("name", TWINS)
+@pytest.mark.parametrize("name", cases(TWINS))
 def test_the_fixed_twin_has_the_counts_it_should(trial, name):
     done = trial(name, f"{name}_fixed.py")
     wanted = EXPECTED[name]["counts_fixed"]
