@@ -11,6 +11,7 @@ from typing import Any
 from compilescope import __version__
 
 ENV_PREFIXES = ("TORCH", "PYTORCH", "TRITON", "CUDA", "NCCL", "OMP_", "MKL_")
+_DRIVER = Path("/proc/driver/nvidia/version")
 ENV_NAMES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "CC", "CXX")
 
 
@@ -26,6 +27,7 @@ def head(hooks: dict[str, str], *, late: bool) -> dict[str, Any]:
             "python": platform.python_version(),
             "triton": _triton_version(),
             "compilescope": __version__,
+            **_gpu_versions(torch),
         },
         "device": _device(torch),
         "env": sorted(n for n in os.environ if n.startswith(ENV_PREFIXES) or n in ENV_NAMES),
@@ -61,6 +63,23 @@ def _triton_version() -> str | None:
         except PackageNotFoundError:
             continue
     return None
+
+
+def _gpu_versions(torch: Any) -> dict[str, str]:
+    """CUDA or ROCm of the build, and NVIDIA's driver as the kernel states it: no GPU is initialized."""
+    versions = {"cuda": torch.version.cuda, "rocm": torch.version.hip}
+    if torch.version.cuda is not None:
+        versions["driver"] = _driver_version()
+    return {name: str(version) for name, version in versions.items() if version is not None}
+
+
+def _driver_version() -> str | None:
+    try:
+        first = _DRIVER.read_text(errors="replace").partition("\n")[0]
+    except OSError:
+        return None
+    numbers = (word for word in first.split() if word[:1].isdigit() and word.count(".") >= 1)
+    return next(numbers, None)
 
 
 def _device(torch: Any) -> str:
