@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Literal
@@ -25,6 +26,7 @@ _KINDS: dict[str | None, Literal["script", "module", "code"]] = {
 @click.option("-f", "--force", is_flag=True, help="Replace an existing recording.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary at the end.")
 @click.option("--fresh-cache", is_flag=True, help="Give the program empty compile caches.")
+@click.option("--provenance", is_flag=True, help="Have torch track where kernels come from.")
 @click.option("--live", is_flag=True, help="Open the explorer beside it; its output goes to a file.")
 @click.option("-m", "kind", flag_value="module", help="Run a module, as python -m does.")
 @click.option("-c", "kind", flag_value="code", help="Run code, as python -c does.")
@@ -34,6 +36,7 @@ def command(
     force: bool,
     quiet: bool,
     fresh_cache: bool,
+    provenance: bool,
     live: bool,
     kind: str | None,
     words: tuple[str, ...],
@@ -47,6 +50,11 @@ def command(
     The recording is a folder, compilescope-NAME.PID.compilescope in the working directory unless -o names
     another. The summary goes to standard error, however the program ended.
 
+    With --provenance torch itself notes which operations and lines each kernel comes from, so that they are
+    known of kernels from a compile cache too (generated C++ names none). This sets INDUCTOR_PROVENANCE=1
+    for the program. From torch 2.13 on that is a part of the compile cache's key: the program compiles
+    anew the first time, and shares no entries with runs without it.
+
     With --live the explorer has the terminal: what the program prints goes to output.log in the recording and
     to a screen of the explorer, the program reads nothing, and ctrl-c there interrupts the program. Leaving
     the explorer leaves the program running; the exit status is the program's, once both have ended.
@@ -59,6 +67,9 @@ def command(
     runner = run_program
     if live:
         from compilescope.cli._live import run_live as runner
+    if provenance:
+        os.environ["INDUCTOR_PROVENANCE"] = "1"  # the program inherits it; nothing here reads it
+        say("--provenance changes the keys of torch's compile cache: entries made without it are not used")
     outcome = runner(target, output=output, force=force, fresh_cache=fresh_cache, say=say)
     if outcome.recording is not None and not quiet:
         _summarize(outcome.recording)

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compilescope.model.inductor import autotune, cudagraphs
-from compilescope.model.inductor.sources import AotSource, Fact, GraphSource, InductorFacts, Lookup, Text
+from compilescope.model.inductor.sources import (
+    PROVENANCE,
+    AotSource,
+    Fact,
+    GraphSource,
+    InductorFacts,
+    Lookup,
+    Text,
+)
 from compilescope.model.inductor.values import Autotuning, GraphKey, TritonTuning
 
 AOT_EVENTS = frozenset({"aot_joint_graph", "aot_forward_graph", "aot_backward_graph", "aot_inference_graph"})
@@ -24,6 +32,7 @@ ARTIFACTS = frozenset(
         _POST_GRAD,
         _METADATA,
         _TRITON_INFO,
+        *PROVENANCE,
     }
 )
 KINDS = frozenset(
@@ -163,6 +172,9 @@ class Collector:
         elif key is not None and name == _TRITON_INFO:
             for latest in self._of.get(key, ())[-1:]:
                 latest.triton_info = fact.text
+        elif key is not None and name in PROVENANCE:
+            for latest in self._of.get(key, ())[-1:]:  # it follows the code
+                latest.provenance[name] = fact.text
 
     def _metadata(self, key: GraphKey, text: Text) -> None:
         """It stands between the joint and the forward graph, or before the inference graph."""

@@ -10,6 +10,7 @@ from compilescope.model.inductor._signature import Signature, signature
 from compilescope.model.inductor._text import arguments
 from compilescope.model.inductor.launches import Lines
 from compilescope.model.inductor.output_code import OutputCode
+from compilescope.model.inductor.provenance import Traced
 from compilescope.model.inductor.schedule import ScheduledKernel
 from compilescope.model.inductor.sizes import Size
 from compilescope.model.inductor.values import FxNode, Kernel, Launch, SourceLine
@@ -26,9 +27,10 @@ def kernels(
     lines: Lines,
     scheduled: Mapping[str, ScheduledKernel] | None = None,
     triton_info: Mapping[str, Any] | None = None,
+    traced: Mapping[str, Traced] | None = None,
 ) -> tuple[Kernel, ...]:
     """In order of first launch. ``scheduled``: what Inductor's scheduler said of a kernel, on a cache miss;
-    ``triton_info``: the `triton_kernel_info` artifact of the compile.
+    ``triton_info``: the `triton_kernel_info` artifact of the compile; ``traced``: torch's own provenance.
     """
     by_name: dict[str, list[Launch]] = {}
     for launch in launches:
@@ -36,7 +38,13 @@ def kernels(
     signatures = {n: signature(code.definitions[n]) for n in by_name if n in code.definitions}
     return tuple(
         _kernel(
-            name, own, signatures.get(name), lines, (scheduled or {}).get(name), (triton_info or {}).get(name)
+            name,
+            own,
+            signatures.get(name),
+            lines,
+            (scheduled or {}).get(name),
+            (triton_info or {}).get(name),
+            (traced or {}).get(name),
         )
         for name, own in by_name.items()
     )
@@ -49,11 +57,12 @@ def _kernel(
     lines: Lines,
     scheduled: ScheduledKernel | None,
     info: Any,
+    traced: Traced | None,
 ) -> Kernel:
     first = launches[0]
     tensors = first.shapes
     device = next((t.device for t in tensors if t.device), scheduled.device if scheduled else None)
-    nodes, user_lines, source = _provenance(launches, own, lines, scheduled)
+    nodes, user_lines, source = _provenance(launches, own, lines, scheduled, traced)
     template = _template(first, nodes) if first.kind in kinds.TEMPLATES else None
     return Kernel(
         name=name,
@@ -77,11 +86,19 @@ def _kernel(
 
 
 def _provenance(
-    launches: list[Launch], own: Signature | None, lines: Lines, scheduled: ScheduledKernel | None
+    launches: list[Launch],
+    own: Signature | None,
+    lines: Lines,
+    scheduled: ScheduledKernel | None,
+    traced: Traced | None,
 ) -> tuple[tuple[FxNode, ...], tuple[SourceLine, ...], str | None]:
-    """From the scheduler where it ran; else from the comments in the code, which C++ kernels lack."""
+    """From the scheduler where it ran; else torch's own, if it was on; else from the comments in the code,
+    which C++ kernels lack.
+    """
     if scheduled is not None and scheduled.nodes:
         return scheduled.nodes, scheduled.lines, "scheduler"
+    if traced is not None and any(traced):
+        return *traced, "provenance"
     nodes = own.nodes if own else ()
     found = {lines[node.name]: None for node in nodes if node.name in lines}
     for launch in launches:

@@ -17,6 +17,7 @@ from compilescope.model.inductor.kernels import kernels
 from compilescope.model.inductor.launches import walk
 from compilescope.model.inductor.memory import memory_plan
 from compilescope.model.inductor.output_code import OutputCode, parse_output_code
+from compilescope.model.inductor.provenance import Traced, traced_kernels
 from compilescope.model.inductor.schedule import (
     Call,
     FileName,
@@ -25,7 +26,7 @@ from compilescope.model.inductor.schedule import (
     parse_schedule,
     scheduled_kernels,
 )
-from compilescope.model.inductor.sources import AotSource, GraphSource, Text
+from compilescope.model.inductor.sources import PROVENANCE, AotSource, GraphSource, Text
 from compilescope.model.inductor.tensors import printed_tensor
 from compilescope.model.inductor.unfused import NO_REASONS, reasons, unfused
 from compilescope.model.inductor.values import AotGraphs, CompiledGraph
@@ -49,7 +50,7 @@ def read_graph(source: GraphSource, file_name: FileName) -> CompiledGraph:
     by_name = scheduled_kernels(schedule, calls)
     schedule = with_constants(schedule, code, walked)
     info = autotune.kernel_info(source.triton_info() if source.triton_info else None)
-    found = kernels(code, walked.launches, lines, by_name, info)
+    found = kernels(code, walked.launches, lines, by_name, info, _traced(source, graph))
     annotations = {name: printed_tensor(a) for name, (a, _) in graph.inputs.items()} if graph else {}
     return CompiledGraph(
         key=source.key,
@@ -103,6 +104,11 @@ def _scheduled(source: GraphSource, file_name: FileName) -> tuple[Schedule | Non
     return parse_schedule(summary, rows(), file_name), calls
 
 
+def _traced(source: GraphSource, graph: FxGraph | None) -> dict[str, Traced]:
+    mappings, stacks = (source.provenance.get(name) for name in PROVENANCE)
+    return traced_kernels(mappings() if mappings else None, stacks() if stacks else None, graph)
+
+
 def _unfused(source: GraphSource, schedule: Schedule | None) -> dict[str, Any]:
     if source.unfused is None:
         return {"unfused_missing": NO_REASONS if schedule is None else None}
@@ -132,7 +138,7 @@ def _missing(
     reasons = [] if code.functions else [NOT_PYTHON]
     if schedule is None:
         reasons.append(NO_SCHEDULE)
-        if any(kernel.kind.startswith("c++") for kernel in found):
+        if any(kernel.kind.startswith("c++") and not kernel.nodes_from for kernel in found):
             reasons.append(NO_CPP_LINES)
     return tuple(reasons)
 

@@ -11,6 +11,11 @@ from compilescope.model.inductor.caches import cache_outcome
 from compilescope.model.inductor.values import Autotuning, CacheOutcome, Cudagraphs, GraphKey, TritonTuning
 
 Text = Callable[[], "str | None"]
+# Artifacts of torch's own provenance tracking: kernels to nodes, kernels to stacks.
+PROVENANCE = (
+    "inductor_provenance_tracking_node_mappings",
+    "inductor_provenance_tracking_kernel_stack_traces",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,7 @@ class GraphSource:
     unfused: tuple[Mapping[str, Any], Text] | None = None
     described: Mapping[str, Any] = field(default_factory=dict)  # the `fx_graph` record
     triton_info: Text | None = None
+    provenance: dict[str, Text] = field(default_factory=dict)  # torch's own, by the name of the artifact
     cache: str | None = None  # hit | miss | bypass
 
 

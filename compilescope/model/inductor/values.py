@@ -99,7 +99,7 @@ class Kernel:
     template: str | None  # mm | bmm | addmm | convolution | flex_attention, for templates
     epilogue: tuple[str, ...]  # ops fused into a template
     bytes_moved: Size | None
-    nodes_from: str | None  # scheduler | code | None: where nodes and lines come from
+    nodes_from: str | None  # scheduler | provenance | code | None: where nodes and lines come from
 
 
 @dataclass(frozen=True, slots=True)

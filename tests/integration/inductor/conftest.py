@@ -6,7 +6,7 @@ import functools
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -29,11 +29,12 @@ def collected(process: ProcessRecording) -> InductorFacts:
 
 @pytest.fixture(scope="session")
 def record(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., ProcessRecording]:
-    """``record(program, *arguments)``: run it, and the recording of its process."""
+    """``record(program, *arguments)``: run it, and the recording of its process. ``env`` comes on top."""
 
-    def run(program: str, *arguments: str) -> ProcessRecording:
+    def run(program: str, *arguments: str, env: Mapping[str, str] | None = None) -> ProcessRecording:
         folder = tmp_path_factory.mktemp(program)
-        env = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(_ROOT)}
+        own = {"TORCHINDUCTOR_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(_ROOT)}
+        env = {**os.environ, **own, **(env or {})}
         script = _HERE / "programs" / f"{program}.py"
         recording = folder / "run.compilescope"
         command = [sys.executable, str(_HERE / "record.py"), str(recording), str(script), *arguments]

@@ -58,6 +58,20 @@ def test_a_choice_knows_its_node_and_its_line(record: Callable[..., ProcessRecor
         assert code.strip() == "return torch.relu(LAYER(x))"
 
 
+def test_with_torchs_provenance_a_cached_cpp_kernel_has_its_lines(
+    record: Callable[..., ProcessRecording], tmp_path: Path
+) -> None:
+    cache = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
+    for env, known in (({}, None), ({"INDUCTOR_PROVENANCE": "1"}, "provenance")):
+        record("unfused", env={**cache, **env})
+        cached = record("unfused", env={**cache, **env})
+        (graph,) = [read_graph(source, cached.file) for source in collected(cached).graphs]
+        assert graph.cached
+        assert {kernel.nodes_from for kernel in graph.kernels} == {known}
+        lines = {line.line for kernel in graph.kernels for line in kernel.lines}
+        assert lines == ({9, 10, 11} if known else set())
+
+
 def test_why_two_sums_stayed_apart(record: Callable[..., ProcessRecording]) -> None:
     process = record("unfused")
     (source,) = collected(process).graphs
