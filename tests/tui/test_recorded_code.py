@@ -110,7 +110,7 @@ def test_the_web_page_is_written_beside_the_work_and_never_over_another(
 def test_a_recording_that_is_not_there_is_told_before_the_screen_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_explore, "_is_terminal", lambda: True)
+    monkeypatch.setattr(_explore, "is_terminal", lambda: True)
     with pytest.raises(RecordingNotFound):
         _explore.explore_or_print(tmp_path / "nothing", follow=False)
 

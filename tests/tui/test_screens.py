@@ -32,6 +32,9 @@ SHOWN = {
     "buckets": ("tokens=256", "never hit", "refused", "1,320", "serve.py:9 in step"),
     "guards": ("Model.forward", "3.1 us", "41.7 us with cold ones", "115 us"),
     "ranks": ("pid21398-ab12cd34", "1.90 s", "killed by SIGKILL", "attend() 0.86 s"),
+    "compare": ("Press c and name one",),
+    "output": ("went to its own terminal", "compilescope run --live"),
+    "ladder": ("was called with different sizes often enough",),
     "timeline": ("killed in cpp compiler", "dynamo > inductor > cpp compiler", "1.30 s", "inductor 0.80 s"),
 }
 
@@ -53,6 +56,8 @@ def test_a_screen_with_nothing_to_show_says_why(page: Page) -> None:
         text = " ".join((await screen.press(page.key)).split())
         if page.name in ("recording", "ranks"):
             assert "process" in text
+        elif page.name in ("compare", "output"):  # not of what was compiled
+            assert all(wanted in text for wanted in SHOWN[page.name])
         elif page.name == "code":
             assert "Choose a row on another screen and press enter" in text
         else:

@@ -91,6 +91,18 @@ TEXT = (
 )
 
 
+CODE = (
+    Key("up,k", "up k", "cursor(-1)", "one line up"),
+    Key("down,j", "down j", "cursor(1)", "one line down"),
+    *TEXT[2:4],
+    Key("pageup,ctrl+u", "pgup", "page(-1)", "one page up"),
+    Key("pagedown,ctrl+d,space", "pgdn", "page(1)", "one page down"),
+    Key("home,g", "home g", "ends(-1)", "the first line"),
+    Key("end,G", "end G", "ends(1)", "the last line"),
+)
+LINKS = (Key("x", "x", "link", "from a line to its kernels; from a kernel to its lines", "line/kernel"),)
+
+
 def bindings(keys: Iterable[Key]) -> list[Binding | tuple[str, str] | tuple[str, str, str]]:
     """For ``BINDINGS`` of a widget, screen or app; the keys 1-9 become one binding each."""
     found: list[Binding | tuple[str, str] | tuple[str, str, str]] = []

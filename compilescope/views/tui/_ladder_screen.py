@@ -19,6 +19,7 @@ from compilescope.views.tui._keys import LADDER, PAGE, TEXT, Key, bindings
 from compilescope.views.tui._ladder_picture import cost, picture, rungs, worth
 from compilescope.views.tui._screen import PageScreen
 from compilescope.views.tui._words import one_line, place
+from compilescope.views.tui.tables._none import nothing
 
 if TYPE_CHECKING:
     from compilescope.analysis.report import Report
@@ -93,7 +94,7 @@ class LadderScreen(PageScreen):
 
     def show(self, report: Report) -> str | None:
         if not report.ladders:
-            return _EMPTY
+            return nothing(report, _EMPTY)
         self.wish = replace(self.wish, function=min(self.wish.function, len(report.ladders) - 1))
         self._draw(report.ladders[self.wish.function])
         self.focus_body()

@@ -90,6 +90,7 @@ class OutputScreen(PageScreen):
         at_end = view.scroll_offset.y >= view.max_scroll_y
         view.extend((event.text or "").splitlines() or ["Nothing was printed yet."])
         if at_end:
+            view.cursor = len(view.lines)
             view.call_after_refresh(view.scroll_end, animate=False)
         if self.focused is None:
             self.focus_body()
