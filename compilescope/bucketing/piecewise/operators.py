@@ -57,16 +57,18 @@ class SplitOps:
 
     def _add(self, op: SplitOp) -> None:
         if isinstance(op, str):
+            if op.endswith("::*"):
+                self._libraries.add(op[:-1])
+                return
             text = op.removeprefix("torch.ops.").removeprefix("aten.").removeprefix("aten::")
             if not text:
                 raise UsageError(f"{op!r} names no operator")
-            if text.endswith("::*"):
-                self._libraries.add(text[:-1])
-            else:
-                self._names.add(text.replace(".", "::", 1) if op.startswith("torch.ops.") else text)
+            self._names.add(text.replace(".", "::", 1) if op.startswith("torch.ops.") else text)
         elif callable(op):
             self._targets.append(op)
-            self._names |= {name for name in names_of(op) if "::" in name}
+            # A function of torch's stands for its operator; one of yours is only itself.
+            own = str(getattr(op, "__module__", None) or "torch").split(".")[0] == "torch"
+            self._names |= {name for name in names_of(op) if own or "::" in name}
         else:
             raise UsageError(f"{op!r} is no operator: give its name, the operator or a function")
 
