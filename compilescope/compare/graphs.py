@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +13,7 @@ from compilescope.compare.places import FunctionKey, Places, joined_ranks, place
 from compilescope.compare.run import Recorded
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Unit:
     """One graph handed to a backend, with its backward graphs; ``part`` of its function's code."""
 
@@ -60,7 +60,8 @@ def paired(base: Sequence[Unit], head: Sequence[Unit]) -> Pairs:
     for key in sorted(old.keys() | new.keys()):
         mine, theirs = old.get(key, []), new.get(key, [])
         for alike in _LIKENESS:
-            pairs += _matched(mine, theirs, alike)
+            found, mine, theirs = _matched(mine, theirs, alike)
+            pairs += found
         left[0].extend(mine)
         left[1].extend(theirs)
     return Pairs(pairs, left)
@@ -75,20 +76,23 @@ _LIKENESS: tuple[Callable[[Unit], Hashable], ...] = (
 )
 
 
-def _matched(mine: list[Unit], theirs: list[Unit], alike: Callable[[Unit], Hashable]) -> list[Pair]:
-    """Takes what it pairs out of both lists; equal ones in order."""
-    waiting: dict[Hashable, list[Unit]] = defaultdict(list)
+def _matched(
+    mine: Sequence[Unit], theirs: Sequence[Unit], alike: Callable[[Unit], Hashable]
+) -> tuple[list[Pair], list[Unit], list[Unit]]:
+    """Equal ones in order, and what is left of both."""
+    waiting: dict[Hashable, deque[Unit]] = defaultdict(deque)
     for unit in theirs:
         waiting[alike(unit)].append(unit)
-    pairs = []
-    for unit in list(mine):
+    pairs: list[Pair] = []
+    left: list[Unit] = []
+    for unit in mine:
         partners = waiting.get(alike(unit))
         if partners:
-            partner = partners.pop(0)
-            pairs.append(Pair(unit, partner))
-            mine.remove(unit)
-            theirs.remove(partner)
-    return pairs
+            pairs.append(Pair(unit, partners.popleft()))
+        else:
+            left.append(unit)
+    taken = {id(pair.head) for pair in pairs}
+    return pairs, left, [unit for unit in theirs if id(unit) not in taken]
 
 
 def _by_function(found: Sequence[Unit]) -> dict[FunctionKey, list[Unit]]:
