@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-UNIT = Path(__file__).parents[1] / "unit"
-sys.path.insert(0, str(UNIT / "compare"))
-sys.path.insert(0, str(UNIT / "views_diff"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "compare"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "views_diff"))
 
 import diffs
 from axe_playwright_python.sync_playwright import Axe
