@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from compilescope.analysis.index import Index
 from compilescope.analysis.lines import printed_line
+from compilescope.analysis.report_missing import Missing
 from compilescope.analysis.report_run import CompiledAutograd, CudagraphFunction, Cudagraphs, CudagraphSkip
 from compilescope.model import CompileId, inductor
 
 MAX_REASONS = 20
+_NO_POOL = "the allocator was not asked: no graph was recorded by capture, or it has too many blocks"
+_WHY = {
+    "warm_ups": "this recording does not count them",
+    "replays": "calls or warm-ups were not counted, or torch ran some calls without a graph",
+    "pool_growth_bytes": _NO_POOL,
+}
 _PARTITION = re.compile(r"^\s*def (partition_\d+)\(", re.MULTILINE)
 
 
@@ -28,6 +36,7 @@ def cudagraphs(index: Index) -> Cudagraphs | None:
         [_skip(index, skip) for skip in found.skips],
         [_function(index, function, found) for function in found.functions],
         found.pool_bytes,
+        [Missing("pool_bytes", _NO_POOL)] if found.pool_bytes is None else [],
     )
 
 
@@ -47,7 +56,7 @@ def _function(
         compile_id = CompileId(epoch, frame_id, recompile, autograd)
     frame = index.frame_of(compile_id) if compile_id is not None else None
     place = index.blamed(frame) if frame is not None else None
-    return CudagraphFunction(
+    row = CudagraphFunction(
         str(compile_id) if compile_id is not None else None,
         place.function if place else None,
         index.paths.show(place.file) if place else None,
@@ -58,6 +67,9 @@ def _function(
         function.warm_ups,
         None if all_of_them.limited else _replays(index, function),
         function.pool_growth_bytes,
+    )
+    return replace(
+        row, missing=[Missing(name, why) for name, why in _WHY.items() if getattr(row, name) is None]
     )
 
 

@@ -59,6 +59,15 @@ WHY = {
     "CacheOutcome.key": "the look-up ended before it had a key",
     "CacheOutcome.took_s": "torch does not time this look-up",
     "Autotuning.winner": "no candidate could be timed",
+    "Autotuning.margin": "fewer than two candidates have a time",
+    "Autotuning.node": "the recording names the operation only: it is of torch's own trace",
+    "Autotuning.line": _NO_LINE,
+    "Autotuning.backward": "the recording names the operation only: it is of torch's own trace",
+    "Autotuning.default": "no library call was among the candidates",
+    "Autotuning.default_ms": "no library call was timed",
+    "Autotuning.margin_over_default": "no library call was timed",
+    "Autotuning.emitted": "the kernels that were read do not show it",
+    "Aot.recomputable_bytes": _SYMBOLIC,
     "Autotuning.tuning_s": "the recording has the choice, not how long it took",
 }
 _PARTS = (

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from compilescope.analysis.report_missing import Missing
+
 
 @dataclass(frozen=True, slots=True)
 class FramePhases:
@@ -46,6 +48,7 @@ class Phases:
     frames: list[FramePhases] = field(default_factory=list)
     open: list[OpenPhase] = field(default_factory=list)
     outside: dict[str, float] = field(default_factory=dict)
+    missing: list[Missing] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +153,7 @@ class CudagraphFunction:
     warm_ups: int | None = None  # runs before a recording, without a graph
     replays: int | None = None  # calls of the compiled graph that were neither
     pool_growth_bytes: int | None = None  # how much larger the pool was after its recordings
+    missing: list[Missing] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +168,7 @@ class Cudagraphs:
     skips: list[CudagraphSkip] = field(default_factory=list)
     functions: list[CudagraphFunction] = field(default_factory=list)
     pool_bytes: int | None = None  # memory held for graphs after the last recording
+    missing: list[Missing] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

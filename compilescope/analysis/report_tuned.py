@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from compilescope.analysis.report_graph import SourceLine
+from compilescope.analysis.report_missing import Missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class TunedRow:
     far_share: float | None = None
     slowdown: float | None = None
     slowdown_at: str | None = None
+    missing: list[Missing] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

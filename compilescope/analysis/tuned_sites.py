@@ -16,6 +16,7 @@ from itertools import pairwise
 from compilescope.analysis.report import Autotuning, Graph
 from compilescope.analysis.report_run import Bucket
 from compilescope.analysis.report_tuned import TunedRow, TunedSite
+from compilescope.analysis.tuned_missing import missing_of
 from compilescope.analysis.tuned_uses import Timed, used
 
 MAX_SITES = 100
@@ -59,6 +60,7 @@ def _site(tuned: Sequence[_Tuned], rungs: Mapping[tuple[str, str], Sequence[Buck
         used(own, t.graph, rungs.get((t.graph.process, t.graph.compile_id), ()), timed)
         for own, t in zip(timed, by_shapes.values(), strict=True)
     ]
+    rows = [replace(row, missing=missing_of(row)) for row in rows]
     rows.sort(key=_by_size)
     return TunedSite(
         first.found.op,

@@ -174,6 +174,7 @@ Phases.parallel  Seconds of work that other threads did meanwhile, by phase
 Phases.outside  Seconds of compiling threads for no compile that torch names, by phase
 Phases.sum_s  Sum of forward and backward
 Phases.wall_s  The same compiles by torch's own start and end, and by those of bucketed backends
+Phases.missing  What is not in them, and why
 Phases.frames  By function, longest first
 Phases.open  What was being compiled when a process ended without closing its recording
 SizeRow.values  Size by name
@@ -234,6 +235,8 @@ CudagraphFunction.recordings  How often it was recorded
 CudagraphFunction.sizes  Sizes it was recorded for
 CudagraphFunction.warm_ups  Runs before a recording, without a graph
 CudagraphFunction.replays  Calls of the compiled graph that were neither; null where that is not certain
+CudagraphFunction.missing  Facts that are null for want of a source, and why
+Cudagraphs.missing  Facts that are null for want of a source, and why
 CudagraphFunction.pool_growth_bytes  How much larger the memory pool was after its recordings
 Cudagraphs.process  {process}
 Cudagraphs.enabled  Whether a graph was compiled for CUDA graphs
@@ -279,6 +282,18 @@ Report.sizes  Sizes that functions were called with
 Report.cudagraphs  CUDA graphs by process
 Report.compiled_autograd  Backward passes captured by compiled autograd
 Report.cache_misses  Look-ups of compile caches that missed, and what differs from the nearest entry
+Report.device_twins  Graphs compiled again only because a device's number changed
+DeviceTwin.function  Function that was compiled
+DeviceTwin.file  {file}
+DeviceTwin.line  {line}
+DeviceTwin.process  {process}
+DeviceTwin.compile_id  Compile id as torch prints it, without brackets
+DeviceTwin.same_as  Compile id of the earlier graph
+DeviceTwin.device_before  Device of the first input that differs, in the earlier graph
+DeviceTwin.device_after  In this one
+DeviceTwin.compile_s  Seconds of this compile
+Crossing.before  The kernel launched before it
+Crossing.after  The kernel launched after it: the two cannot be one
 Decomposition.op  Operator that a decomposition replaced
 Decomposition.became  Nodes in its place, by operator
 Decomposition.lines  The user's lines
@@ -327,6 +342,7 @@ TunedRow.calls_far  Calls at sizes at least four times larger or smaller than th
 TunedRow.far_share  Their share of the calls
 TunedRow.slowdown  How many times longer the choice takes at such a size than the best one timed there
 TunedRow.slowdown_at  The size of that other timing
+TunedRow.missing  Facts that are null for want of a source, and why
 TunedSite.op  Operation: mm, addmm, convolution
 TunedSite.function  Function that was compiled
 TunedSite.file  {file}
