@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
 import threading
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import sympy  # type: ignore[import-untyped]
 import torch
 from torch._dynamo import convert_frame
+
+_TORCH = str(Path(torch.__file__).parent) + os.sep
 
 
 def source_name(source: Any) -> str:
@@ -36,6 +42,26 @@ def finite(bound: Any) -> int | None:
 def compile_lock() -> threading.RLock:
     """Dynamo's own lock: AOTAutograd and Inductor patch process-wide configuration while they compile."""
     return convert_frame.compile_lock  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class UserLine:
+    """A line of the user's that a node of a graph comes from."""
+
+    path: str
+    line: int
+    function: str
+    code: str
+
+
+def user_line(stack_trace: str | None) -> UserLine | None:
+    """The innermost frame of a node's stack trace that is not torch's own; else the innermost one."""
+    frames = re.findall(r'File "([^"]*)", line (\d+), in (\S+)(?:\n\s+(.*))?', stack_trace or "")
+    if not frames:
+        return None
+    own = [frame for frame in frames if not frame[0].startswith(_TORCH)]
+    path, line, function, code = (own or frames)[-1]
+    return UserLine(path, int(line), function, code.strip())
 
 
 def current_compile_id() -> Any:

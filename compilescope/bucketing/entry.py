@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -12,7 +11,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from compilescope.bucketing._torch import compile_lock
+from compilescope.bucketing._torch import compile_lock, user_line
 from compilescope.bucketing.compile import CapturedGraph, CompiledRung, at_sizes, compile_rung
 from compilescope.bucketing.concretize import literal_copy
 from compilescope.bucketing.dispatch import Dispatch, PadRung, Served
@@ -347,10 +346,9 @@ class Entry:
 def location_of(graph_module: fx.GraphModule) -> str | None:
     """'file.py:12 in forward' of the first line of the user's that the graph comes from."""
     for node in graph_module.graph.nodes:
-        frames = re.findall(r'File "([^"]*)", line (\d+), in (\S+)', node.stack_trace or "")
-        if frames:
-            path, line, function = frames[-1]
-            return f"{path}:{line} in {function}"
+        found = user_line(node.stack_trace)
+        if found is not None:
+            return f"{found.path}:{found.line} in {found.function}"
     return None
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import fx
+from torch._dispatch.python import enable_python_dispatcher
 from torch._guards import TracingContext, tracing
 
 from compilescope.bucketing._torch import expression
@@ -17,7 +18,7 @@ from compilescope.bucketing.concretize import PrivateWorld, literal_copy
 from compilescope.bucketing.identify import BoundName, Placeholder, argument_of
 from compilescope.bucketing.padding.contract import Pad, PaddingRefusedError
 from compilescope.bucketing.padding.rows import Axis, Rows
-from compilescope.bucketing.padding.tracker import GraphWalk, RowTracker, user_line
+from compilescope.bucketing.padding.tracker import GraphWalk, RowTracker, line_of
 from compilescope.bucketing.padding.values import FINITE, TRUTH, Values, exactly
 
 
@@ -78,7 +79,9 @@ def inspect_padding(
         tracker = RowTracker(_private(world, symbol), captured.state.grad_enabled, _masks(contracts))
         graph = literal_copy(captured.graph_module, world.mapping)
         _declare(tracker, captured, world, inputs)
-        with tracing(TracingContext(world.fake_mode)), world.fake_mode, tracker:
+        # Without Python's dispatcher some kernels read sizes as plain numbers, which would fix them.
+        context = tracing(TracingContext(world.fake_mode))
+        with context, world.fake_mode, enable_python_dispatcher(), tracker:
             results = GraphWalk(graph, tracker, world.fake_mode).run(*world.arguments)
     if tracker.symbol in world.shape_env.replacements:
         fixed = world.shape_env.replacements[tracker.symbol]
@@ -264,5 +267,5 @@ def _check_aliases(
 
 def _output_line(graph_module: fx.GraphModule) -> str | None:
     """The last line the graph comes from: outputs have none of their own."""
-    lines = [user_line(node) for node in graph_module.graph.nodes]
+    lines = [line_of(node) for node in graph_module.graph.nodes]
     return next((line for line in reversed(lines) if line), None)

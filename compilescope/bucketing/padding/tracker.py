@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import torch
 from torch import fx
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from compilescope.bucketing._torch import expression
+from compilescope.bucketing._torch import expression, user_line
 from compilescope.bucketing.padding.contract import PaddingRefusedError
 from compilescope.bucketing.padding.operation import Operation, arguments_of, tensors_in
 from compilescope.bucketing.padding.rows import Axis, Rows
@@ -148,7 +147,7 @@ class GraphWalk(fx.Interpreter):  # type: ignore[misc]
         self._fake_mode = fake_mode
 
     def run_node(self, node: fx.Node) -> Any:
-        self._tracker.line = user_line(node) or self._tracker.line
+        self._tracker.line = line_of(node) or self._tracker.line
         return super().run_node(node)
 
     def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
@@ -176,13 +175,10 @@ class GraphWalk(fx.Interpreter):  # type: ignore[misc]
         return super().call_function(target, args, kwargs)
 
 
-def user_line(node: fx.Node) -> str | None:
-    """'x.sum(0)  # model.py:12 in forward', the innermost line that is not torch's."""
-    frames = re.findall(r'File "([^"]*)", line (\d+), in (\S+)\n\s*(.*)', node.stack_trace or "")
-    if not frames:
-        return None
-    path, line, function, code = frames[-1]
-    return f"{code.strip()}  # {path}:{line} in {function}"
+def line_of(node: fx.Node) -> str | None:
+    """'x.sum(0)  # model.py:12 in forward'."""
+    found = user_line(node.stack_trace)
+    return None if found is None else f"{found.code}  # {found.path}:{found.line} in {found.function}"
 
 
 def _same_axes(before: Rows, after: Rows) -> bool:

@@ -26,6 +26,12 @@ def full(operation: Operation) -> Rows:
     return _of_shape(operation, operation.values_of(value))
 
 
+def scalar(operation: Operation) -> Rows:
+    if operation.carries(operation["s"]):
+        raise operation.refuse("computes with the padded size as a number")
+    return Rows((), operation.values_of(operation["s"]))
+
+
 def count(operation: Operation) -> Rows:
     """arange: entry i does not depend on how many there are."""
     if any(operation.carries(operation.get(name)) for name in ("start", "step")):
@@ -65,6 +71,7 @@ RULES: dict[str, Any] = {
     **dict.fromkeys(("empty", "new_empty", "empty_strided", "new_empty_strided"), filled(ANYTHING)),
     **dict.fromkeys(("rand", "randn", "randint"), filled(FINITE)),
     **dict.fromkeys(("full", "new_full"), full),
+    "scalar_tensor": scalar,
     "arange": count,
     "zeros_like": like(exactly(0)),
     "ones_like": like(exactly(1)),
