@@ -12,16 +12,18 @@ from compilescope.analysis.compiled import Budget, Compiled
 from compilescope.analysis.guards import GuardLists
 from compilescope.analysis.index import Index, original_name
 from compilescope.analysis.nulls import explained
+from compilescope.analysis.phases import Spent, phases_of_compiles
 from compilescope.analysis.symbols import Symbols
 from compilescope.model import CompileId, Graph, Specialized
 
-_NO_SIZES = "a TORCH_TRACE log has no run-time counts"
+_SHARED = "the compile has several graphs: its phases are in the first one"
 
 
 def graphs(index: Index, budget: Budget) -> list[report.Graph]:
     """In order of compiling, each followed by its backward graphs."""
     compiled, symbols, guards = Compiled(index, budget), Symbols(index), GuardLists(index)
     caches = _cache_outcomes(index)
+    spent = phases_of_compiles(index)
     specialized: dict[CompileId, list[Specialized]] = defaultdict(list)
     for fact in index.process.specialized:
         if fact.compile is not None:
@@ -35,10 +37,29 @@ def graphs(index: Index, budget: Budget) -> list[report.Graph]:
             symbol_guards=symbols.conditions(graph),
             guards=guards.of(index.process.compiles.get(graph.compile)),
         )
-        made = compiled.rows(row, graph.compile, first=graph.compile not in seen)
+        first = graph.compile not in seen
+        made = compiled.rows(row, graph.compile, first=first)
+        made = _with_phases(made, spent.get(graph.compile), first=first)
         rows += (explained(index, each) for each in made)
         seen.add(graph.compile)
     return rows
+
+
+def _with_phases(rows: list[report.Graph], spent: Spent | None, *, first: bool) -> list[report.Graph]:
+    """Of several graphs of one compile the first has its phases: torch does not tell them apart."""
+    if spent is None:
+        return rows
+    forward, backward = spent
+    out = []
+    for row in rows:
+        if row.backward:
+            out.append(replace(row, phases=backward))
+            backward = {}
+        elif first:
+            out.append(replace(row, phases=forward))
+        else:
+            out.append(replace(row, missing=[*row.missing, report.Missing("phases", _SHARED)]))
+    return out
 
 
 def _cache_outcomes(index: Index) -> Mapping[CompileId, dict[str, Any]]:
@@ -72,7 +93,7 @@ def _row(
         backward=False,
         compile_s=compiled.wall_s if compiled else None,
         process=index.process.id,
-        phases=dict(compiled.phases_s) if compiled else {},
+        phases_nested=dict(compiled.phases_s) if compiled else {},
         cache=dict(caches.get(graph.compile, {})),
         placeholders=[_placeholder(p) for p in graph.placeholders],
         sizes_seen=_sizes(graph),

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from compilescope.analysis.compile_time import rung_spans
 from compilescope.analysis.index import FrameKey, Index
+from compilescope.analysis.report_missing import Missing
 from compilescope.analysis.report_run import FramePhases, OpenPhase, Phases
-from compilescope.model import Detail, PhaseSum
+from compilescope.model import CompileId, Detail, PhaseSum
 
 Seconds = dict[str, float]
+Spent = tuple[Seconds, Seconds]
 # What torch does around a compile, mostly writing its logs: its own figure of the wall is without it.
 _AROUND = "dynamo"
+_WAIT = "async_compile.wait"
+_WORKERS = f"they are not recorded; the compile waits for them in {_WAIT}"
 
 
 def phases(indexes: Sequence[Index], ended_ns: int | None = None) -> Phases:
@@ -34,11 +38,36 @@ def phases(indexes: Sequence[Index], ended_ns: int | None = None) -> Phases:
         backward=_sorted(backward),
         parallel=_sorted(parallel),
         outside=_sorted(outside),
+        missing=list(_missing(indexes, forward | backward)),
         sum_s=round(total, 6) if walls else None,
         wall_s=round(sum(walls), 6) if walls else None,
         frames=sorted(frames, key=lambda frame: -frame.compile_s),
         open=[row for index in indexes for row in _open(index, ended_ns if len(indexes) == 1 else None)],
     )
+
+
+def _missing(indexes: Sequence[Index], spent: Seconds) -> Iterator[Missing]:
+    if _WAIT in spent:
+        yield Missing("work of compile worker processes", _WORKERS)
+    if not any(index.process.detail is not None for index in indexes):
+        for name in ("sum_s", "wall_s"):
+            yield Missing(name, "not asked for: the report was built without details")
+    for index in indexes:
+        for row in _open(index, None):
+            if row.thread is None:
+                yield Missing("open.thread", "the thread's name was not recorded")
+            if row.compile_id is None:
+                yield Missing("open.compile_id", "torch names no compile for that phase")
+
+
+def phases_of_compiles(index: Index) -> Mapping[CompileId, Spent]:
+    """Exclusive seconds by phase of each compile's forward and backward, longest first."""
+    found: dict[CompileId, Spent] = defaultdict(lambda: ({}, {}))
+    for phase in index.process.detail.phases if index.process.detail is not None else ():
+        if phase.compile is not None and not phase.parallel and phase.name != _AROUND:
+            forward, backward = found[phase.compile]
+            _add(backward if phase.backward else forward, phase)
+    return {key: (_sorted(forward), _sorted(backward)) for key, (forward, backward) in found.items()}
 
 
 def _wall_s(index: Index) -> float:

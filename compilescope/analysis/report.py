@@ -266,7 +266,7 @@ class Graph:
     backward: bool
     compile_s: float | None
     process: str
-    phases: dict[str, float] = field(default_factory=dict)
+    phases: dict[str, float] = field(default_factory=dict)  # exclusive seconds: they add up to compile_s
     cache: dict[str, Any] = field(default_factory=dict)
     placeholders: list[Placeholder] = field(default_factory=list)
     sizes_seen: list[SizeCount] | None = None
@@ -288,6 +288,7 @@ class Graph:
     cache_outcomes: list[CacheOutcome] = field(default_factory=list)
     crossings: list[Crossing] = field(default_factory=list)
     code: str | None = None  # name of the generated code
+    phases_nested: dict[str, float] = field(default_factory=dict)  # torch's own: each holds those inside it
     decompositions: list[Decomposition] = field(default_factory=list)
 
 

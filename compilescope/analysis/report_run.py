@@ -72,6 +72,16 @@ class SizeStep:
 
 
 @dataclass(frozen=True, slots=True)
+class CallTime:
+    """Calls that were timed, one in so many. ``artifact``: static (of just these sizes) or dynamic."""
+
+    values: dict[str, int]
+    artifact: str
+    timed: int
+    median_us: float
+
+
+@dataclass(frozen=True, slots=True)
 class FrameSizes:
     """The sizes one function was called with, joined over all its cache entries."""
 
@@ -87,6 +97,7 @@ class FrameSizes:
     unseen_share: float | None
     steps: list[SizeStep] = field(default_factory=list)
     compile_id: str = ""  # the first of its compiles
+    times: list[CallTime] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

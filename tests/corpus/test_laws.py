@@ -91,6 +91,19 @@ def test_exclusive_phases_add_up_to_the_compile_wall(report: Report) -> None:
         assert sum(frame.compile_s for frame in phases.frames) == pytest.approx(phases.sum_s, rel=0.001)
 
 
+def test_the_phases_of_a_graph_add_up_to_its_compile(report: Report) -> None:
+    """A backward that was compiled with its forward is in the compile of both."""
+    spent: dict[tuple[str, int, str], list[float]] = {}
+    for graph in report.graphs:
+        known = spent.setdefault((graph.process, graph.epoch, graph.compile_id), [0.0, 0.0])
+        known[0] += sum(graph.phases.values())
+        if not any(fact.fact == "phases" for fact in graph.missing):
+            is_own = not graph.backward or graph.backward_compiled == "lazily"
+            known[1] += graph.compile_s or 0.0 if is_own else 0.0
+    for phases_s, compile_s in spent.values():
+        assert phases_s == pytest.approx(compile_s, rel=0.02)
+
+
 def test_no_record_of_our_own_is_unknown(report: Report) -> None:
     assert report.unknown_records == {}
 

@@ -193,7 +193,8 @@ Graph.calls  How often it ran
 Graph.backward  Whether it is a backward graph: such a row has no inputs of its own
 Graph.compile_s  Seconds it took to compile
 Graph.process  {_PROCESS}
-Graph.phases  Seconds by phase
+Graph.phases  Exclusive seconds by phase, without those inside it: they add up to compile_s
+Graph.phases_nested  Torch's own figures by phase: each includes those inside it
 Graph.cache  Outcome by cache
 Graph.placeholders  Its inputs
 Graph.sizes_seen  Sizes it was called with
