@@ -96,6 +96,12 @@ def run(program: str, folder: Path) -> Recorded:
     return Recorded(program, recording, done.stdout, done.stderr)
 
 
+def _python_path() -> str:
+    """Ours first; entries of the caller's hold where the program's working directory is another."""
+    inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return os.pathsep.join([str(ROOT), *(str(Path(entry).resolve()) for entry in inherited if entry)])
+
+
 def kept(program: str, folder: Path) -> Recorded:
     """From what :mod:`record_fixtures` wrote: a packed recording and the program's output beside it."""
     out, err = (folder / f"{program}.{kind}.txt" for kind in ("out", "err"))
