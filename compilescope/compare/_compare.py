@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from compilescope.analysis.report import Report
 from compilescope.compare.cache_keys import cache_key_rows
@@ -11,12 +11,14 @@ from compilescope.compare.diff import FORMAT_VERSION, Diff, NotCompared
 from compilescope.compare.environment import conditions, environment, equally_cached, side
 from compilescope.compare.files import paired_files
 from compilescope.compare.findings import findings_diff
-from compilescope.compare.graphs import function_changes, paired, units
+from compilescope.compare.graphs import Unit, function_changes, paired, units
 from compilescope.compare.kernels import choice_changes, kernel_changes
 from compilescope.compare.places import Places
 from compilescope.compare.run import Recorded
 from compilescope.compare.sizes import sizes_changes
 from compilescope.compare.verdict import direction, others, verdict
+
+_OF_A_GRAPH = ("ops", "calls", "sizes_seen", "kernels", "autotune")
 
 
 def compare(base: Recorded, head: Recorded, limits: TimeLimits | None = None) -> Diff:
@@ -60,7 +62,7 @@ def compare(base: Recorded, head: Recorded, limits: TimeLimits | None = None) ->
         direction=word,
         verdict=verdict(word, elsewhere, findings, counts, times, also),
         environment=elsewhere,
-        conditions=conditions(base.report, head.report),
+        conditions=[*conditions(base.report, head.report), *_strangers(mine, theirs)],
         findings=findings,
         counts=counts,
         times=times,
@@ -71,6 +73,12 @@ def compare(base: Recorded, head: Recorded, limits: TimeLimits | None = None) ->
         cache_keys=keys,
         not_compared=[*_missing(base.report, head.report), *_unread(unread)],
     )
+
+
+def _strangers(mine: Sequence[Unit], theirs: Sequence[Unit]) -> Iterator[str]:
+    known = {unit.key for unit in mine}, {unit.key for unit in theirs}
+    if all(known) and known[0].isdisjoint(known[1]):
+        yield "no compiled function is in both: these may be runs of different programs"
 
 
 def _files(run: Recorded) -> set[str]:
@@ -88,8 +96,11 @@ def _missing(base: Report, head: Report) -> Iterator[NotCompared]:
 
 
 def _absent(report: Report) -> dict[tuple[str, str], None]:
-    places = (report.missing, *(p.missing for p in report.processes), *(g.missing for g in report.graphs))
-    return dict.fromkeys((m.fact, m.reason) for missing in places for m in missing)
+    """Of a graph only what is compared of it."""
+    whole = (report.missing, *(process.missing for process in report.processes))
+    facts = [m for missing in whole for m in missing]
+    facts += [m for graph in report.graphs for m in graph.missing if m.fact in _OF_A_GRAPH]
+    return dict.fromkeys((m.fact, m.reason) for m in facts)
 
 
 def _unread(unread: int) -> Iterator[NotCompared]:

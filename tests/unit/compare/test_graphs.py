@@ -38,6 +38,13 @@ def test_other_ops_and_a_new_function():
     assert compare(ONE, made()).functions[0].change == "gone"
 
 
+def test_runs_of_different_programs_are_suspected():
+    other = made(frames=[frame(function="other")], graphs=[graph(function="other")])
+    assert compare(ONE, other).conditions[-1].startswith("no compiled function is in both")
+    for head in (ONE, SPLIT, made()):
+        assert not any("different programs" in text for text in compare(ONE, head).conditions)
+
+
 def test_lines_and_compile_ids_do_not_matter():
     moved = made(frames=[frame(40, ids=("7/3",))], graphs=[graph("7/3", 40)])
     assert compare(ONE, moved).differs is False
