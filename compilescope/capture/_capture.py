@@ -20,7 +20,7 @@ from compilescope.capture._entries import Entries
 from compilescope.capture._fx_graphs import FxGraphs, counting_boxed
 from compilescope.capture._graphs import Graphs, counting_functions
 from compilescope.capture._guard_failures import GuardFailures
-from compilescope.capture._head import current_stance, dynamo_config, head, rank
+from compilescope.capture._head import current_stance, dynamo_config, head, rank, started_device
 from compilescope.capture._imports import after_import
 from compilescope.capture._inductor_hooks import InductorHooks
 from compilescope.capture._late import Late
@@ -112,7 +112,15 @@ class Capture:
         if not self.session.active:
             return
         facts = {"hooks": self.hooks, "config": dynamo_config(), "stance": current_stance()}
+        facts |= started_device()
         self.writer.record("process", {"m": facts})
+
+    def _write_last_facts(self) -> None:
+        facts: dict[str, Any] = started_device()
+        if self.conversions.uninteresting:
+            facts["library_frames_skipped"] = self.conversions.uninteresting
+        if facts:
+            self.writer.record("process", {"m": facts})
 
     def probe(self) -> dict[str, str]:
         """Install everything, look at what went in, take it off."""
@@ -174,9 +182,7 @@ class Capture:
         """Last counts, then the end record. Called once per process, however Python gets to its exit."""
         if self.session.active:
             self.snapshot()
-            if self.conversions.uninteresting:
-                skipped = {"m": {"library_frames_skipped": self.conversions.uninteresting}}
-                self.session.safely(self.writer.record, "process", skipped)
+            self.session.safely(self._write_last_facts)
             self.session.active = False
             self.ticks.stop()
             self.session.safely(self.writer.close, how)

@@ -91,6 +91,12 @@ def _device(torch: Any) -> str:
     return f"CUDA {torch.version.cuda} build" if torch.version.cuda else f"ROCm {torch.version.hip} build"
 
 
+def started_device() -> dict[str, Any]:
+    """The GPU's name once the program has started one, which is after the head was written; else nothing."""
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    return {"device": str(cuda.get_device_name())} if cuda is not None and cuda.is_initialized() else {}
+
+
 def current_stance() -> str | None:
     """The stance in force, as ``torch.compiler.set_stance`` names it."""
     eval_frame = sys.modules.get("torch._dynamo.eval_frame")

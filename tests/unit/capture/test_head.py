@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -8,6 +9,19 @@ from compilescope.capture import _head
 
 OPEN = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build\nGCC version: 12\n"
 CLOSED = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\n"
+
+
+def test_a_gpu_is_named_once_the_program_has_started_it(monkeypatch):
+    def gpu(started: bool) -> SimpleNamespace:
+        cuda = SimpleNamespace(is_initialized=lambda: started, get_device_name=lambda: "NVIDIA H200")
+        return SimpleNamespace(cuda=cuda)
+
+    monkeypatch.setitem(sys.modules, "torch", gpu(started=True))
+    assert _head.started_device() == {"device": "NVIDIA H200"}
+    monkeypatch.setitem(sys.modules, "torch", gpu(started=False))
+    assert _head.started_device() == {}
+    monkeypatch.delitem(sys.modules, "torch")
+    assert _head.started_device() == {}
 
 
 def torch(cuda: str | None, hip: str | None = None) -> SimpleNamespace:
