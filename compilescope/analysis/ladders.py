@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compilescope.analysis.report_ladder import (
@@ -19,7 +20,8 @@ from compilescope.errors import CompileScopeError
 
 if TYPE_CHECKING:
     from compilescope.analysis.report import FrameSizes, Report
-    from compilescope.ladder.planner import Costs, Rival, Study, Traffic
+    from compilescope.analysis.traffic import FrameTraffic
+    from compilescope.ladder.planner import Costs, Limits, Rival, Study
 
 CPU_S = 0.5  # what the plans of one report may take; a single one is never cut off
 _FEWEST_CALLS = 8
@@ -35,34 +37,39 @@ def ladders(report: Report, *, cpu_s: float = CPU_S) -> list[Ladder]:
     """
     if not any(map(_is_worth_it, report.sizes)):
         return []
-    from compilescope.analysis.traffic import traffic_from_report
+    from compilescope.analysis.traffic import frames_with_traffic
 
     started = time.process_time()
     found: list[Ladder] = []
-    for traffic in traffic_from_report(report)[:_MOST_FRAMES]:
-        if traffic.calls < _FEWEST_CALLS or time.process_time() - started > cpu_s:
+    for each in frames_with_traffic(report)[:_MOST_FRAMES]:
+        if each.traffic.calls < _FEWEST_CALLS or time.process_time() - started > cpu_s:
             break
-        study = plan_of(traffic)
+        study = plan_of(report, each)
         if study is not None:
             found.append(compact(study))
     return found
 
 
-def plan_of(traffic: Traffic, costs: Costs | None = None) -> Study | None:
-    """The plan with the limits the command has by itself. None where none can be made.
+def plan_of(report: Report, found: FrameTraffic, limits: Limits | None = None) -> Study | None:
+    """The plan for one function, with the limits the command has by itself. None where none can be made.
 
-    Of more than two symbols the one with the most different sizes is planned.
+    Costs are those of the calls that were timed, else assumed. Of more than two symbols the one with the most
+    different sizes is planned.
     """
+    from compilescope.analysis.call_costs import sampled_costs
     from compilescope.ladder.planner import study_ladder
 
-    if len(traffic.names) > 2:
-        traffic = traffic.only([max(traffic.names, key=lambda name: len(set(traffic.column(name).tolist())))])
-    if len(traffic.distinct()[0]) > _MOST_SIZES:
+    names, traffic = found.traffic.names, found.traffic
+    if len(names) > 2:
+        found = found.only([max(names, key=lambda name: len(set(traffic.column(name).tolist())))])
+    if len(found.traffic.distinct()[0]) > _MOST_SIZES:
         return None
+    sampled = sampled_costs(report, found)
     try:
-        return study_ladder(traffic, costs)
+        study = study_ladder(found.traffic, None if sampled is None else sampled[0], limits)
     except CompileScopeError:
         return None
+    return study if sampled is None else replace(study, notes=(sampled[1], *study.notes))
 
 
 def compact(study: Study) -> Ladder:

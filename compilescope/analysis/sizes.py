@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from compilescope.analysis.index import FrameGroup, Index
-from compilescope.analysis.report_run import FrameSizes, SizeRow, SizeStep
+from compilescope.analysis.report_run import CallTime, FrameSizes, SizeRow, SizeStep
 from compilescope.analysis.source_text import readable
 from compilescope.model import Graph
 
@@ -65,6 +65,7 @@ def _of_frame(
         round(unseen / (seen + unseen), 6) if unseen is not None and seen + unseen else None,
         _steps(graphs, changing, snapshots),
         str(frame.compiles[0].id),
+        _times(index, graphs, changing, names),
     )
 
 
@@ -170,14 +171,36 @@ def _merged(steps: list[tuple[int, Counter[str]]]) -> list[tuple[int, Counter[st
     return steps
 
 
+def _times(
+    index: Index, graphs: Iterable[Graph], changing: Sequence[_Dimension], names: Sequence[str]
+) -> list[CallTime]:
+    """Of the calls that were timed, ascending by size; nothing unless the user asked for times."""
+    timed = index.process.detail.call_times if index.process.detail else {}
+    found = []
+    for graph in graphs:
+        shape = _shape(graph, changing)
+        artifact = "static" if _evaluated(shape, {}) is not None else "dynamic"
+        for key, (count, median_us) in (
+            timed.get(graph.serial, {}).items() if graph.serial is not None else ()
+        ):
+            row = _row_of(graph, shape, key)
+            if row is not None:
+                found.append(CallTime(dict(zip(names, row, strict=True)), artifact, count, median_us))
+    return sorted(found, key=lambda each: (each.artifact, tuple(each.values.values())))[:MAX_ROWS]
+
+
 def _label(graph: Graph, shape: Sequence[object], key: str) -> str:
     """A key that is no sizes, where they cannot be told."""
+    row = _row_of(graph, shape, key)
+    return "x".join(map(str, row)) if row is not None else UNTOLD
+
+
+def _row_of(graph: Graph, shape: Sequence[object], key: str) -> tuple[int, ...] | None:
     try:
         values = [int(part) for part in key.split(",") if key]
     except ValueError:
-        return UNTOLD
-    row = _evaluated(shape, _named(graph, values))
-    return "x".join(map(str, row)) if row is not None else UNTOLD
+        return None
+    return _evaluated(shape, _named(graph, values))
 
 
 def _iso(ns: int) -> str:

@@ -66,7 +66,7 @@ def frames_with_traffic(report: Report) -> list[FrameTraffic]:
     groups: dict[Place, list[Graph]] = defaultdict(list)
     for graph in report.graphs:
         if not graph.backward:
-            groups[(graph.function, graph.file, graph.line, _frame_number(graph.compile_id))].append(graph)
+            groups[(graph.function, graph.file, graph.line, frame_number(graph.compile_id))].append(graph)
     found = [_of_frame(report, place, graphs) for place, graphs in groups.items()]
     kept = [each for each in found if each is not None]
     return sorted(kept, key=lambda each: (-each.traffic.calls, each.traffic.label))
@@ -140,7 +140,7 @@ def _steps_of(report: Report, place: Place) -> list[_Step]:
     """(time, column by name, calls by sizes) of each interval, of all processes."""
     found = []
     for each in report.sizes or ():
-        if (each.function, each.file, each.line, _frame_number(each.compile_id)) == place:
+        if (each.function, each.file, each.line, frame_number(each.compile_id)) == place:
             columns = {name: column for column, name in enumerate(each.names)}
             found += [(step.time or "", columns, step.counts) for step in each.steps]
     return sorted(found, key=lambda step: step[0])
@@ -182,7 +182,8 @@ def _of_label(label: str, columns: Sequence[int]) -> tuple[int, ...] | None:
     return tuple(int(parts[column]) for column in columns)
 
 
-def _frame_number(compile_id: str) -> str:
+def frame_number(compile_id: str) -> str:
+    """``3`` of ``3/1``: one code object within an epoch."""
     match = re.search(r"(\d+)/\d+", compile_id)
     return match.group(1) if match else compile_id
 
@@ -267,4 +268,4 @@ def _eager_calls(report: Report, place: Place) -> int | None:
 
 def _is_of(frame: Frame, place: Place) -> bool:
     same = (frame.function, frame.file, frame.line) == place[:3]
-    return same and any(_frame_number(compile_id) == place[3] for compile_id in frame.compile_ids)
+    return same and any(frame_number(compile_id) == place[3] for compile_id in frame.compile_ids)

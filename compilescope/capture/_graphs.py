@@ -12,6 +12,14 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from compilescope.capture._call_times import (
+    CallTimes,
+    device_of,
+    every_n,
+    no_sizes,
+    timing,
+    timing_functions,
+)
 from compilescope.capture._patches import HookMissingError, Patch, Wrapper, patch
 from compilescope.capture._session import Session
 from compilescope.capture._stacks import Stacks
@@ -22,7 +30,7 @@ MAX_SIZES = 4096  # distinct size tuples kept per graph; further ones are counte
 class GraphCounter:
     """Calls of one compiled graph. ``cell`` and ``sizes`` are written by the hot path, read by snapshots."""
 
-    __slots__ = ("cell", "compile_id", "description", "serial", "sizes")
+    __slots__ = ("cell", "compile_id", "description", "serial", "sizes", "times")
 
     def __init__(self, serial: int, compile_id: Any, description: dict[str, Any]) -> None:
         self.serial = serial
@@ -30,6 +38,7 @@ class GraphCounter:
         self.description = description
         self.cell = [0]
         self.sizes: dict[Any, int] = {}
+        self.times: CallTimes | None = None
 
     def calls(self) -> int:
         return self.cell[0] + sum(list(self.sizes.values()))
@@ -38,11 +47,14 @@ class GraphCounter:
         sizes = {_key(values): n for values, n in list(self.sizes.items())}
         if self.cell[0] and self.description.get("sizes"):
             sizes["other"] = self.cell[0]
-        return [self.serial, self.calls(), sizes or None]
+        times = self.times.row() if self.times is not None else None
+        return [self.serial, self.calls(), sizes or None, *([times] if times else [])]
 
     def clear(self) -> None:
         self.cell[0] = 0
         self.sizes.clear()
+        if self.times is not None:
+            self.times.clear()
 
 
 class Graphs:
@@ -53,6 +65,7 @@ class Graphs:
         self._stacks = stacks
         self.counters: list[GraphCounter] = []
         self.on_first_graph: Callable[[], None] = lambda: None
+        self._time_every = every_n()
 
     def install(self) -> Patch:
         from torch._dynamo.output_graph import OutputGraph
@@ -111,7 +124,17 @@ class Graphs:
         if not countable:
             described["uncounted"] = "the callable is exported or serialized, so it is not wrapped"
         counter = self.adopt(self._session.current_compile_id(), described)
-        return counting(_ready(compiled), counter, positions) if countable else compiled
+        if not countable:
+            return compiled
+        return counting(self._timed(_ready(compiled), counter, positions), counter, positions)
+
+    def _timed(self, compiled: Any, counter: GraphCounter, positions: list[int]) -> Any:
+        """Inside the counter, so that a program that is not timed has one call less."""
+        if not self._time_every:
+            return compiled
+        counter.times = CallTimes(device_of(counter.description))
+        key_of = operator.itemgetter(*positions) if positions else no_sizes
+        return dressed(timing(compiled, counter.times, key_of, self._time_every), compiled)
 
     def adopt(self, compile_id: Any, described: dict[str, Any]) -> GraphCounter:
         """A new counter, written as a `graph` record."""
@@ -156,16 +179,16 @@ def counting(function: Any, counter: GraphCounter, positions: list[int]) -> Any:
                 cell[0] += 1
             return function(*args)
 
-    return _dressed(run, function)
+    return dressed(run, function)
 
 
 def counting_functions() -> list[Any]:
     """The two shapes of counter, for marking their code as not Dynamo's business."""
     counter = GraphCounter(0, None, {})
-    return [counting(len, counter, []), counting(len, counter, [0])]
+    return [counting(len, counter, []), counting(len, counter, [0]), *timing_functions()]
 
 
-def _dressed(run: Any, function: Any) -> Any:
+def dressed(run: Any, function: Any) -> Any:
     """Names and attributes of the wrapped callable, less the marks by which Dynamo unwraps it."""
     for name in functools.WRAPPER_ASSIGNMENTS:
         if hasattr(function, name):

@@ -13,6 +13,7 @@ from compilescope.cli._terminal import say
 from compilescope.errors import UsageError
 
 if TYPE_CHECKING:
+    from compilescope.analysis.report import Report
     from compilescope.analysis.traffic import FrameTraffic
     from compilescope.ladder.planner import Costs, Limits, Study, Traffic
 
@@ -31,6 +32,7 @@ def limits_of(options: dict[str, Any]) -> Limits:
 
 def planned(source: Path, words: tuple[str, ...], limits: Limits, options: dict[str, Any]) -> Study:
     """Raises UsageError for options that contradict each other, and what planning raises."""
+    from compilescope.analysis.call_costs import sampled_costs
     from compilescope.ladder.planner import load_costs, study_ladder
     from compilescope.ladder.planner.in_use import ladder_from_text
 
@@ -40,12 +42,18 @@ def planned(source: Path, words: tuple[str, ...], limits: Limits, options: dict[
     notes: tuple[str, ...] = ()
     costs: Costs | None
     if options["measure"]:
-        found = _frame(source, options)
+        found = _frame(load_report(source), options)
         traffic = found.traffic
         costs, notes = _measured(found, words, limits, options)
-    else:
+    elif options["cost"] or source.suffix == ".json":
         traffic = _traffic(source, options)
         costs = load_costs(options["cost"]) if options["cost"] else None
+    else:
+        report = load_report(source)
+        found = _frame(report, options)
+        traffic = found.traffic
+        sampled = sampled_costs(report, found)
+        costs, notes = (sampled[0], (sampled[1],)) if sampled is not None else (None, ())
     study = study_ladder(traffic, costs, limits, calls=options["calls"], in_use=used)
     return replace(study, notes=(*notes, *study.notes))
 
@@ -67,10 +75,10 @@ def _check(source: Path, words: tuple[str, ...], options: dict[str, Any]) -> Non
         raise UsageError("--cost and --measure both say what calls cost: give one")
 
 
-def _frame(source: Path, options: dict[str, Any]) -> FrameTraffic:
+def _frame(report: Report, options: dict[str, Any]) -> FrameTraffic:
     from compilescope.analysis.traffic import frame_traffic_of
 
-    found = frame_traffic_of(load_report(source), options["frame"])
+    found = frame_traffic_of(report, options["frame"])
     return found.only(options["symbol"]) if options["symbol"] else found
 
 
@@ -78,7 +86,7 @@ def _traffic(source: Path, options: dict[str, Any]) -> Traffic:
     from compilescope.ladder.planner import load_traffic
 
     if source.suffix != ".json":
-        return _frame(source, options).traffic
+        return _frame(load_report(source), options).traffic
     traffic = load_traffic(source)
     return traffic.only(options["symbol"]) if options["symbol"] else traffic
 

@@ -27,6 +27,7 @@ _KINDS: dict[str | None, Literal["script", "module", "code"]] = {
 @click.option("-q", "--quiet", is_flag=True, help="No summary at the end.")
 @click.option("--fresh-cache", is_flag=True, help="Give the program empty compile caches.")
 @click.option("--provenance", is_flag=True, help="Have torch track where kernels come from.")
+@click.option("--time-calls", type=click.IntRange(1), metavar="N", help="Time each N-th call of a graph.")
 @click.option("--live", is_flag=True, help="Open the explorer beside it; its output goes to a file.")
 @click.option("-m", "kind", flag_value="module", help="Run a module, as python -m does.")
 @click.option("-c", "kind", flag_value="code", help="Run code, as python -c does.")
@@ -37,6 +38,7 @@ def command(
     quiet: bool,
     fresh_cache: bool,
     provenance: bool,
+    time_calls: int | None,
     live: bool,
     kind: str | None,
     words: tuple[str, ...],
@@ -55,6 +57,9 @@ def command(
     for the program. From torch 2.13 on that is a part of the compile cache's key: the program compiles
     anew the first time, and shares no entries with runs without it.
 
+    With --time-calls each N-th call of a compiled graph is timed, by device events on a GPU: the costs that
+    `compilescope ladder` plans from.
+
     With --live the explorer has the terminal: what the program prints goes to output.log in the recording and
     to a screen of the explorer, the program reads nothing, and ctrl-c there interrupts the program. Leaving
     the explorer leaves the program running; the exit status is the program's, once both have ended.
@@ -64,6 +69,8 @@ def command(
             "nothing to run: give SCRIPT, -m MODULE or -c CODE", click.get_current_context()
         )
     target = Target(_KINDS[kind], words[0], words[1:])
+    if time_calls is not None:
+        os.environ["COMPILESCOPE_TIME_CALLS"] = str(time_calls)
     runner = run_program
     if live:
         from compilescope.cli._live import run_live as runner

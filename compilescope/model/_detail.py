@@ -45,6 +45,7 @@ class DetailBuilder:
         self._snapshots: list[SizeSnapshot] = []
         self._snapshots_seen = 0
         self._calls: dict[int, int] = {}
+        self._call_times: dict[int, dict[str, tuple[int, float]]] = {}
         self._reasons: list[str] = []
         self._inductor = Collector()
         self._pace = PaceBuilder()
@@ -167,6 +168,11 @@ class DetailBuilder:
             self._snapshots_seen += 1
             if len(self._snapshots) < MAX_SNAPSHOTS:
                 self._snapshots.append(SizeSnapshot(record.t, row[0], counts))
+            times = f.mapping(row[3]) if len(row) > 3 else {}
+            for key, pair in times.items():
+                taken, median_us = (*f.sequence(pair), None, None)[:2]
+                if f.number(row[0]) is not None and f.number(taken) and f.seconds(median_us) is not None:
+                    self._call_times.setdefault(row[0], {})[key] = (taken, float(median_us))
         for serial, calls in f.sequence(record.x.get("i")):
             if f.number(serial) is not None and f.number(calls) is not None:
                 self._calls[serial] = calls
@@ -191,6 +197,7 @@ class DetailBuilder:
             roots_s=roots_s,
             open=tuple(self._still_open()),
             snapshots=tuple(self._snapshots),
+            call_times=self._call_times,
             inductor=self._inductor.finish(),
             inductor_calls=self._calls,
             autograd_reasons=tuple(self._reasons),

@@ -37,7 +37,7 @@ class Graphs:
         self._handed_over[key] = draft
 
     def counted(self, rows: Sequence[Any]) -> None:
-        for serial, calls, sizes in rows:
+        for serial, calls, sizes, *_ in rows:
             draft = self._handed_over.get(serial) if f.number(serial) is not None else None
             if draft and f.number(calls) is not None:
                 draft.counted(calls, sizes)

@@ -127,6 +127,8 @@ class Detail:
     roots_s: float = 0.0  # duration of the outermost phases of compiles
     open: tuple[OpenStack, ...] = ()
     snapshots: tuple[SizeSnapshot, ...] = ()
+    # serial of the graph -> size tuple as in a snapshot -> (calls timed, median in us)
+    call_times: Mapping[int, Mapping[str, tuple[int, float]]] = field(default_factory=dict)
     inductor: InductorFacts | None = None
     inductor_calls: Mapping[int, int] = field(
         default_factory=dict

@@ -61,5 +61,10 @@ Ladder.curve  Cost of a call by size, measured points marked
 Ladder.by_count  Cost of a call by number of rungs
 Ladder.rivals  Ladders people use without planning, with as many rungs
 Ladder.notes  What was not known
+CallTime.values  Sizes of the calls, by dimension
+CallTime.artifact  static (compiled for just these sizes) or dynamic
+CallTime.timed  Calls that were timed
+CallTime.median_us  Median of the latest of them, microseconds on the device that ran them
+FrameSizes.times  Times of real calls by size; empty unless they were asked for
 Report.ladders  Recommended bucket ladders
 """

@@ -57,19 +57,24 @@ class Planned(Message):
 
 def plan(report: Report, wish: Wish, post: Callable[[Message], object]) -> None:
     """In a worker thread: it loads numpy."""
+    from compilescope.analysis.call_costs import sampled_costs
     from compilescope.analysis.ladders import compact
-    from compilescope.analysis.traffic import traffic_from_report
+    from compilescope.analysis.traffic import frames_with_traffic
     from compilescope.ladder.planner import Limits, study_ladder
 
     shown = report.ladders[wish.function]
     label = f"{shown.function} {place(shown.file, shown.line)}"
     try:
-        traffic = next(each for each in traffic_from_report(report) if each.label == label)
+        found = next(each for each in frames_with_traffic(report) if each.traffic.label == label)
+        found = found.only(shown.symbols)
+        sampled = sampled_costs(report, found)
         limits = Limits(wish.rungs, wish.align, pins=wish.kinds != "pads", pads=wish.kinds != "pins")
-        study = study_ladder(traffic.only(shown.symbols), None, limits)
+        study = study_ladder(found.traffic, None if sampled is None else sampled[0], limits)
     except (CompileScopeError, StopIteration) as problem:
         post(Planned(wish, None, str(problem) or "the sizes of this function are not in the report"))
         return
+    if sampled is not None:
+        study = replace(study, notes=(sampled[1], *study.notes))
     post(Planned(wish, compact(study), ""))
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from compilescope.analysis.build import build_report
 from compilescope.analysis.ladders import compact, ladders, plan_of
+from compilescope.analysis.traffic import FrameTraffic
 from compilescope.ladder.planner import CostPoint, Costs, Curve, Dynamic, Traffic, study_ladder
 from compilescope.recording import open_recording
 
@@ -73,11 +74,17 @@ def test_planning_ends_when_its_time_is_used_up() -> None:
 def test_many_symbols_and_many_sizes() -> None:
     draw = np.random.default_rng(0)
     three = Traffic.of(np.stack([draw.integers(1, most, 60) for most in (3, 90, 7)], axis=1))
-    study = plan_of(three)
+    report = build_report(open_recording(CASE))
+
+    def frame(traffic: Traffic) -> FrameTraffic:
+        dims = tuple(("L['x']", number) for number in range(len(traffic.names)))
+        return FrameTraffic(traffic, "f", "train.py", 1, "7", dims, dims)
+
+    study = plan_of(report, frame(three))
     assert study is not None
     assert study.plan.symbols == ("size1",)
-    assert plan_of(Traffic.of(np.arange(1, 6000))) is None
-    two = plan_of(three.only(["size0", "size2"]))
+    assert plan_of(report, frame(Traffic.of(np.arange(1, 6000)))) is None
+    two = plan_of(report, frame(three.only(["size0", "size2"])))
     assert two is not None
     assert compact(two).products.keys() == {"size0", "size2"}
     assert compact(two).curve == []

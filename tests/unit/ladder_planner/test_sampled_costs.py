@@ -1,0 +1,107 @@
+"""Times of real calls, taken while the program runs, become the costs a ladder is planned from."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from compilescope.analysis.build import build_report
+from compilescope.analysis.call_costs import sampled_costs
+from compilescope.analysis.traffic import frame_traffic_of
+from compilescope.capture._call_times import CallTimes, device_of, every_n, no_sizes, timing
+from compilescope.ladder.planner import Curve
+from compilescope.recording import open_recording
+
+PROGRAM = """
+import torch
+@torch.compile(backend="aot_eager", dynamic=None)
+def step(x):
+    return (x @ x.new_ones(8, 8)).relu()
+for number in range(200):
+    step(torch.ones((16, 24, 40)[number % 3], 8))
+"""
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "compilescope", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_calls_timed_while_the_program_ran_are_its_costs(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(PROGRAM)
+    done = run(tmp_path, "run", "-q", "--time-calls", "2", "-o", "r.compilescope", "train.py")
+    assert done.returncode == 0, done.stderr
+    report = build_report(open_recording(tmp_path / "r.compilescope"))
+    (sizes,) = report.sizes
+    assert {(each.artifact, *each.values.values()) for each in sizes.times} >= {
+        ("dynamic", 24),
+        ("dynamic", 40),
+    }
+    assert 80 <= sum(each.timed for each in sizes.times) <= 100
+    assert all(each.median_us > 0 for each in sizes.times)
+    found = sampled_costs(report, frame_traffic_of(report))
+    assert found is not None
+    costs, note = found
+    assert isinstance(costs.static, Curve)
+    assert [point.size for point in costs.static.points] == [16, 24, 40] or len(costs.static.points) == 2
+    assert "times of real calls" in note
+    (ladder,) = report.ladders
+    assert (ladder.unit, ladder.basis) == ("us", "measured")
+    shown = run(tmp_path, "ladder", "r.compilescope", "--emit", "json")
+    assert json.loads(shown.stdout)["costs"]["unit"] == "us"
+
+
+def test_nothing_is_timed_unless_it_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text, every in (("", 0), ("12", 12), ("-3", 0), ("often", 0)):
+        monkeypatch.setenv("COMPILESCOPE_TIME_CALLS", text)
+        assert every_n() == every
+    monkeypatch.delenv("COMPILESCOPE_TIME_CALLS")
+    assert every_n() == 0
+
+
+def test_every_nth_call_is_timed_and_each_is_the_call_itself() -> None:
+    times = CallTimes("cpu")
+    called: list[int] = []
+
+    def function(number: int) -> int:
+        called.append(number)
+        return -number
+
+    run = timing(function, times, lambda args: args[0] % 2, 4)
+    assert [run(number) for number in range(20)] == [-number for number in range(20)]
+    assert called == list(range(20))
+    row = times.row()
+    assert {key: pair[0] for key, pair in row.items()} == {"1": 5}  # calls 3, 7, 11, ...
+    times.clear()
+    assert times.row() == {}
+
+
+def test_an_exception_is_the_program_s_own_and_leaves_no_time() -> None:
+    times = CallTimes("cpu")
+
+    def failing() -> None:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        timing(failing, times, no_sizes, 1)()
+    assert times.row() == {}
+
+    def unhashable(_: object) -> object:
+        raise TypeError("no key")
+
+    assert timing(len, times, unhashable, 1)("four") == 4
+    assert times.row() == {}
+
+
+def test_many_sizes_stop_at_a_cap_and_pairs_are_named_as_in_a_snapshot() -> None:
+    times = CallTimes("cpu")
+    for number in range(600):
+        times.call((number, 2), len, ("",))
+    assert len(times.row()) == 512
+    assert "3,2" in times.row()
+    assert device_of({"placeholders": [{"device": "cpu"}, {"kind": "symint"}]}) == "cpu"
+    assert device_of({"placeholders": [{"device": "cpu"}, {"device": "cuda:1"}]}) == "cuda"
