@@ -53,6 +53,7 @@ def autotune_row(
         _rounded(found.margin_over_default),
         _emitted(found, graphs),
         sum(choice.failed for choice in found.choices),
+        found.rung[2] if found.rung else None,
     )
 
 

@@ -39,6 +39,7 @@ from compilescope.analysis.ranks import (
 from compilescope.analysis.recompiles import recompiles
 from compilescope.analysis.recording_info import process_info, recording_info
 from compilescope.analysis.report import FORMAT_VERSION, Missing, Report
+from compilescope.analysis.rung_code import with_code
 from compilescope.analysis.sizes import sizes
 from compilescope.analysis.skips import skips
 from compilescope.analysis.totals import totals
@@ -111,7 +112,7 @@ def report_of(run: Run) -> Report:
         diagnoses=why,
         missing=absent,
         unknown_records=_unknown(run.processes),
-        buckets=rungs,
+        buckets=with_code(rungs, indexes, budget),
         phases=phases(indexes, _whole(run.launch.get("ended_ns"))),
         sizes=[row for index in indexes for row in sizes(index)],
         cudagraphs=[row for index in indexes if (row := cudagraphs(index)) is not None],

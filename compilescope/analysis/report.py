@@ -55,6 +55,7 @@ from compilescope.analysis.report_run import FrameSizes as FrameSizes
 from compilescope.analysis.report_run import KeyChange as KeyChange
 from compilescope.analysis.report_run import OpenPhase as OpenPhase
 from compilescope.analysis.report_run import Phases as Phases
+from compilescope.analysis.report_run import RungCode as RungCode
 from compilescope.analysis.report_run import SizeRow as SizeRow
 from compilescope.analysis.report_run import SizeStep as SizeStep
 from compilescope.analysis.report_tuned import TunedRow as TunedRow

@@ -264,6 +264,7 @@ class Autotuning:
     margin_over_default: float | None = None  # how many times longer it takes than the winner
     emitted: str | None = None  # backend of the kernel in the code, which can differ from the winner's
     failed_count: int = 0
+    rung: str | None = None  # of a bucket ladder
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,25 @@ class BucketSize:
 
 
 @dataclass(frozen=True, slots=True)
+class RungCode:
+    """What Inductor made of one rung: one row for its forward or inference graph, one for its backward.
+
+    Bytes are those of one call at the rung's sizes; of a range at the sizes it was compiled with.
+    """
+
+    direction: str
+    kernels: dict[str, int]  # launches per call by family
+    kernel_count: int
+    nodes_before: int | None
+    nodes_after: int | None
+    bytes_moved: int | None
+    peak_bytes: int | None
+    missed_epilogues: int
+    code: str | None
+    cached: bool | None  # the code came from a cache
+
+
+@dataclass(frozen=True, slots=True)
 class Bucket:
     """One rung of a bucket ladder for one captured graph."""
 
@@ -132,6 +151,7 @@ class Bucket:
     predicate: list[str] = field(default_factory=list)
     same_code_as: str | None = None
     split_from: str | None = None
+    made: list[RungCode] = field(default_factory=list)
     live: bool = True  # False: dropped by a reset; its counts stay
     file: str | None = None
     line: int | None = None

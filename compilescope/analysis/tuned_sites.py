@@ -53,7 +53,7 @@ def tuned_sites(graphs: Iterable[Graph], buckets: Sequence[Bucket]) -> list[Tune
 
 def _site(tuned: Sequence[_Tuned], rungs: Mapping[tuple[str, str], Sequence[Bucket]]) -> TunedSite:
     first = tuned[0]
-    by_shapes = {(t.graph.compile_id, tuple(t.found.shapes)): t for t in tuned}
+    by_shapes = {(t.graph.compile_id, t.found.rung, tuple(t.found.shapes)): t for t in tuned}
     labels = _labels([t.found for t in by_shapes.values()])
     timed = [Timed(_row(t, label), t.found) for t, label in zip(by_shapes.values(), labels, strict=True)]
     rows = [

@@ -41,7 +41,8 @@ def used(timed: Timed, graph: Graph, rungs: Sequence[Bucket], others: Sequence[T
     row = timed.row
     symbols = sorted({s for shape in row.shapes for s in _SYMBOL.findall(shape)})
     if rungs:
-        rung = _rung(row, rungs, symbols)
+        named = [rung for rung in rungs if rung.rung == timed.found.rung]
+        rung = named[0] if named else _rung(row, rungs, symbols)
         if rung is None:
             return row
         row = replace(row, rung=rung.rung, calls=rung.hits)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from compilescope.model.inductor import autotune, cudagraphs
@@ -23,6 +23,7 @@ _METRICS = frozenset({"compilation_metrics", "bwd_compilation_metrics"})
 _POST_GRAD = "inductor_post_grad_graph"
 _METADATA = "aot_forward_graph_fw_metadata"
 _FX_CACHE = "fx_graph_cache_"
+_RUNG_MADE = frozenset({"RungCompiled", "RungFailed"})
 _CACHES = (_FX_CACHE, "aotautograd_cache_")
 _TRITON_INFO = "triton_kernel_info"
 # Of the many records called `artifact` only those of these names are shown to a collector.
@@ -51,6 +52,7 @@ KINDS = frozenset(
         "triton_autotune",
         "cudagraph_record",
         "cudagraph_warm_up",
+        "bucket",
         "phases",
         "log",
         "reset",
@@ -86,6 +88,7 @@ class Collector:
         self._tunings: list[TritonTuning] = []
         self._cudagraphs: list[tuple[GraphKey | None, Mapping[str, Any]]] = []
         self._warm_ups: list[tuple[GraphKey | None, Mapping[str, Any]]] = []
+        self._entries: dict[tuple[str, int], GraphKey] = {}  # captured graphs of bucketed backends
         self._recordings_s: list[float] = []
         self._warnings: list[str] = []
         self._disabled: list[str] = []
@@ -106,11 +109,28 @@ class Collector:
             self._cudagraphs.append((self._key_of_phase(fact.m.get("compile")), fact.m))
         elif fact.kind == "cudagraph_warm_up":
             self._warm_ups.append((self._key_of_phase(fact.m.get("compile")), fact.m))
+        elif fact.kind == "bucket":
+            self._rung(key, fact.m)
         elif fact.kind in _METRICS:
             reason = fact.m.get("cudagraph_skip_reason")
             self._disabled += [reason] if isinstance(reason, str) else []
         elif fact.kind in KINDS:
             self._of_a_compile(key, fact)
+
+    def _rung(self, key: GraphKey | None, m: Mapping[str, Any]) -> None:
+        """A rung's graphs and choices come before the event that says it is compiled."""
+        number = m.get("entry")
+        entry = (str(m.get("backend")), number if isinstance(number, int) else 0)
+        if key is not None:
+            self._entries.setdefault(entry, key)
+        captured = self._entries.get(entry)
+        if captured is None or m.get("event") not in _RUNG_MADE:
+            return
+        rung = (*entry, str(m.get("rung")))
+        for graph in self._of.get(captured, ()):
+            graph.rung = graph.rung or rung
+        tuned = self._recorded.get(captured, [])
+        tuned[:] = [found if found.rung else replace(found, rung=rung) for found in tuned]
 
     def _tuning(self, m: Mapping[str, Any]) -> None:
         """A kernel without its name is a candidate for fusing an epilogue, not a kernel of the graph."""

@@ -11,6 +11,7 @@ from compilescope.model.inductor.caches import cache_outcome
 from compilescope.model.inductor.values import Autotuning, CacheOutcome, Cudagraphs, GraphKey, TritonTuning
 
 Text = Callable[[], "str | None"]
+Rung = tuple[str, int, str]  # backend, number of the captured graph, the rung's label
 # Artifacts of torch's own provenance tracking: kernels to nodes, kernels to stacks.
 PROVENANCE = (
     "inductor_provenance_tracking_node_mappings",
@@ -55,6 +56,7 @@ class GraphSource:
     triton_info: Text | None = None
     provenance: dict[str, Text] = field(default_factory=dict)  # torch's own, by the name of the artifact
     cache: str | None = None  # hit | miss | bypass
+    rung: Rung | None = None  # of a bucketed backend: the rung it was compiled for
 
 
 @dataclass(frozen=True, slots=True)

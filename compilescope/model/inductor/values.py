@@ -274,6 +274,7 @@ class Autotuning:
     node: str | None = None  # in the graph after the joint passes
     place: tuple[int, int, str] | None = None  # (file id, line, function) of the user's line
     backward: bool | None = None
+    rung: tuple[str, int, str] | None = None  # of a bucketed backend: backend, captured graph, label
 
     @property
     def default(self) -> Choice | None:

@@ -342,6 +342,18 @@ TunedRow.calls_far  Calls at sizes at least four times larger or smaller than th
 TunedRow.far_share  Their share of the calls
 TunedRow.slowdown  How many times longer the choice takes at such a size than the best one timed there
 TunedRow.slowdown_at  The size of that other timing
+Autotuning.rung  Rung of a bucket ladder it was tuned for
+Bucket.made  What Inductor made of the rung, by direction
+RungCode.direction  forward, backward or inference
+RungCode.kernels  Launches per call by family of kernels
+RungCode.kernel_count  Number of kernels
+RungCode.nodes_before  Inductor's nodes before fusion
+RungCode.nodes_after  After it
+RungCode.bytes_moved  Bytes of memory read and written in one call
+RungCode.peak_bytes  Largest sum of intermediates alive
+RungCode.missed_epilogues  GEMMs and convolutions followed by a pointwise kernel that could have been one
+RungCode.code  Name of the generated code
+RungCode.cached  Whether the code came from a cache
 TunedRow.missing  Facts that are null for want of a source, and why
 TunedSite.op  Operation: mm, addmm, convolution
 TunedSite.function  Function that was compiled

@@ -217,3 +217,32 @@ def test_any_code_is_read(lines: list[str]) -> None:
 def test_any_records_are_collected(facts: list[Fact]) -> None:
     for source in _collect(*facts).graphs:
         read_graph(source, lambda _: None)
+
+
+def _bucket(event: str, c: Any = None, **m: Any) -> Fact:
+    return _fact("bucket", c=c, event=event, backend="bucketed-1", **m)
+
+
+def _code(real: Real, stem: str) -> Fact:
+    return _fact("inductor_output_code", real("cpu_forward_code"), filename=f"/tmp/inductor/{stem}.py")
+
+
+def test_what_is_compiled_before_a_rung_is_announced_belongs_to_it(real: Real) -> None:
+    tuned = {"name": "mm", "inputs": [], "choices": [], "count": 0}
+    facts = _collect(
+        _bucket("EntryCaptured", _C, entry=3),
+        _bucket("RungRefused", entry=3, rung="4"),
+        _fact("autotune", **tuned),
+        _code(real, "a"),
+        _bucket("RungCompiled", entry=3, rung="8"),
+        _code(real, "b"),
+        _code(real, "c"),
+        _fact("autotune", **tuned),
+        _bucket("RungFailed", entry=3, rung="16"),
+        _bucket("RungCompiled", entry=9, rung="of a graph nobody saw"),
+        _code(real, "d"),
+    )
+    rungs = [graph.rung for graph in facts.graphs]
+    eight, sixteen = ("bucketed-1", 3, "8"), ("bucketed-1", 3, "16")
+    assert rungs == [eight, sixteen, sixteen, None]
+    assert [t.rung for found in facts.autotunings.values() for t in found] == [eight, sixteen]
