@@ -45,6 +45,7 @@ from compilescope.analysis.report_missing import Missing as Missing
 from compilescope.analysis.report_run import Bucket as Bucket
 from compilescope.analysis.report_run import BucketSize as BucketSize
 from compilescope.analysis.report_run import CacheMiss as CacheMiss
+from compilescope.analysis.report_run import CallTime as CallTime
 from compilescope.analysis.report_run import CompiledAutograd as CompiledAutograd
 from compilescope.analysis.report_run import CudagraphFunction as CudagraphFunction
 from compilescope.analysis.report_run import Cudagraphs as Cudagraphs

@@ -11,7 +11,11 @@ from compilescope.bucketing.inner import InnerCompiler
 from compilescope.bucketing.measure import Measured, measure
 from compilescope.capture._call_times import CallTimes
 
-pytestmark = pytest.mark.gpu
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
+    pytest.mark.filterwarnings("ignore"),
+]
 
 
 def test_device_events_are_read_later_and_never_waited_for() -> None:

@@ -36,9 +36,7 @@ def main() -> int:
         taken = {function: block_ns(function) for function in order}
         added.append(taken[timed] - taken[nothing])
     low, middle, high = statistics.quantiles(added, n=4)
-    print(
-        f"every {EVERY}th call timed: +{middle:.0f} ns a call ({low:.0f} to {high:.0f}), {BLOCKS} pairs of blocks"
-    )
+    print(f"every {EVERY}th call timed: +{middle:.0f} ns a call ({low:.0f} to {high:.0f}), {BLOCKS} pairs")
     return int(middle > MOST_NS)
 
 
