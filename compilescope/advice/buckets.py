@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from compilescope.advice.cause import Cause, Place, Telling, finding, with_cost
 from compilescope.advice.facts import Facts, Rows
 from compilescope.advice.finding import Amount, Finding, Saving, Severity
 from compilescope.advice.of_frame import with_saving
-from compilescope.units import count
+from compilescope.units import count, seconds
 
 _WASTE = 0.25  # of all rows computed
+_OUTSIDE = 0.25  # of all calls
+_LADDER = ("pin", "pad", "range")
+_SERVED = (*_LADDER, "dynamic", "eager")
 
 
 def buckets(facts: Facts, _rows: Rows) -> Iterator[Finding]:
@@ -23,6 +26,8 @@ def buckets(facts: Facts, _rows: Rows) -> Iterator[Finding]:
         yield from _refused(facts, graph, rungs)
         yield from _unused(facts, graph, rungs)
         yield from _padding(facts, graph, rungs)
+        yield from _outside(facts, graph, rungs)
+        yield from _unpaid(facts, graph, rungs)
 
 
 def _refused(facts: Facts, graph: str, rungs: list[Mapping[str, Any]]) -> Iterator[Finding]:
@@ -77,6 +82,53 @@ def _padding(facts: Facts, graph: str, rungs: list[Mapping[str, Any]]) -> Iterat
         yield with_cost(found, {"padded_rows": Amount(padded, "counted", "rows added by padding")})
 
 
+def _outside(facts: Facts, graph: str, rungs: list[Mapping[str, Any]]) -> Iterator[Finding]:
+    """Calls that no rung of the ladder was made for."""
+    hits = {kind: sum(int(r.get("hits") or 0) for r in rungs if r.get("kind") == kind) for kind in _SERVED}
+    served, fallen = sum(hits.values()), hits["dynamic"] + hits["eager"]
+    if not any(r.get("kind") in _LADDER for r in rungs) or not served or fallen / served < _OUTSIDE:
+        return
+    sizes = [s for r in rungs if r.get("kind") in ("dynamic", "eager") for s in r.get("sizes") or ()]
+    common = sorted((s for s in sizes if s.get("values")), key=lambda s: -int(s.get("count") or 0))[:4]
+    named = ", ".join(" x ".join(str(v) for v in s["values"].values()) for s in common)
+    by = "run eager" if hits["eager"] else "go to the dynamic artifact"
+    found = _finding(
+        facts,
+        graph,
+        "bucket_traffic_outside",
+        "refit_ladder",
+        f"{fallen:,} of {served:,} calls came with sizes that are not on the ladder, and {by}"
+        + (f": {named}" if named else ""),
+        "plan the ladder from the sizes that came: compilescope ladder RECORDING",
+        severity="medium" if hits["eager"] else "low",
+        subject="outside",
+    )
+    yield replace(
+        with_cost(found, {"calls_outside": Amount(fallen, "counted", "calls by rung")}), executions=fallen
+    )
+
+
+def _unpaid(facts: Facts, graph: str, rungs: list[Mapping[str, Any]]) -> Iterator[Finding]:
+    """Certain only where compiling the static rungs took longer than everything else together."""
+    used = [r for r in rungs if r.get("kind") in ("pin", "pad") and r.get("hits") and r.get("compile_s")]
+    spent = sum(float(r["compile_s"]) for r in used)
+    wall, compiling = facts.report.recording.wall_s, facts.report.totals.compile_wall_s
+    if not used or wall is None or compiling is None or spent <= (rest := max(wall - compiling, 0.0)):
+        return
+    found = _finding(
+        facts,
+        graph,
+        "bucket_does_not_pay",
+        "refit_ladder",
+        f"{count(len(used), 'static rung')} took {seconds(spent)} to compile, more than all of the run that "
+        f"was not compiling ({seconds(rest)}): they cannot have paid in this run",
+        "keep them for longer runs, or for a cache that is warm; else leave them off the ladder",
+        severity="note",
+        subject="unpaid",
+    )
+    yield with_cost(found, {"compile_s": Amount(round(spent, 6), "measured", "compiles of those rungs")})
+
+
 def _finding(
     facts: Facts,
     graph: str,
@@ -95,8 +147,8 @@ def _finding(
     return finding(facts, Cause(), place, telling, severity)
 
 
-def _saving(found: Finding, seconds: float) -> Finding:
-    return with_saving(found, Saving(round(seconds, 6), 0.0, "compiles of rungs without a call, measured"))
+def _saving(found: Finding, spent_s: float) -> Finding:
+    return with_saving(found, Saving(round(spent_s, 6), 0.0, "compiles of rungs without a call, measured"))
 
 
 def _dims(rung: Mapping[str, Any]) -> str:

@@ -15,6 +15,8 @@ _OTHERS = {
     "autotuned_at_other_size": "pad_to_buckets",
     "bucket_refused": "fix_or_drop_rung",
     "bucket_never_hit": "refit_ladder",
+    "bucket_traffic_outside": "refit_ladder",
+    "bucket_does_not_pay": "refit_ladder",
 }
 
 

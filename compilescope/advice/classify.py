@@ -41,7 +41,7 @@ def rule_of(facts: Facts, row: Recompile) -> str:
     if row.kind == "value":
         return _value(facts.sources, row)
     if row.kind == "size":
-        return _size(row)
+        return _size(facts, row)
     if row.kind == "identity":
         return _identity(row)
     if row.kind == "dispatch_keys":
@@ -133,16 +133,25 @@ def _written(function: ast.FunctionDef) -> set[str]:
     return {name for node in stored if (name := dotted(node))}
 
 
-def _size(row: Recompile) -> str:
+def _size(facts: Facts, row: Recompile) -> str:
     if row.holder == "module_attribute" and _PARAMETER.search(row.source):
         return "per_layer_parameter_shapes"
     if row.benign:
         return "last_partial_batch"
     values = sizes_of(row)
-    if row.blocked_by_limit == 0 and len(values) >= 4 and len(set(values)) == len(values):
+    few = row.blocked_by_limit == 0 and len(values) >= 4 and len(set(values)) == len(values)
+    if few and not _each_used_once(facts, row):
         doubling = all(b == 2 * a for a, b in pairwise(sorted(values)))
         return "bucket_ladder_poor_fit" if doubling else "intended_size_variants"
     return "size_drift"
+
+
+def _each_used_once(facts: Facts, row: Recompile) -> bool:
+    """Graphs that served one call each were made for nothing, whoever wanted one for each size."""
+    own = {(row.process, compile_id) for compile_id in row.compile_ids}
+    calls = [g.calls for g in facts.report.graphs if (g.process, g.compile_id) in own and not g.backward]
+    known = [n for n in calls if n is not None]
+    return bool(known) and len(known) == len(calls) and max(known) <= 1
 
 
 def sizes_of(row: Recompile) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from compilescope.advice.op_check import OpCheck
 from compilescope.advice.sources import Sources
-from compilescope.analysis.report import Failure, GraphBreak, LimitHit, Recompile, Report
+from compilescope.analysis.report import Failure, Frame, GraphBreak, LimitHit, Recompile, Report
 
 Row = TypeVar("Row", GraphBreak, Recompile, LimitHit, Failure)
 CompileKey = tuple[str, str]  # (process, compile id as torch prints it)
@@ -97,6 +97,27 @@ class Facts:
     @cached_property
     def hottest_break(self) -> int:
         return max((b.runtime_hits or 0 for b in self.report.graph_breaks), default=0)
+
+    def roots_of(self, site: GraphBreak) -> frozenset[tuple[str, str]]:
+        """The compiled functions that a line breaks, by file and qualified name."""
+        found = (self._functions_by_id.get((site.process, i)) for i in site.compile_ids)
+        return frozenset(key for key in found if key is not None)
+
+    @cached_property
+    def _functions_by_id(self) -> dict[CompileKey, tuple[str, str]]:
+        return {
+            (frame.process, compile_id): self.function_key(frame.file, frame.line, frame.function)
+            for frame in self.report.frames
+            if self._is_own_code(frame)
+            for compile_id in frame.compile_ids
+        }
+
+    def _is_own_code(self, frame: Frame) -> bool:
+        """torch's own wrappers are shown at the line that called them, which is no start of a function."""
+        function = self.sources.function_at(frame.file, frame.line)
+        if function is None or frame.resumed_at is not None:
+            return self.sources.tree(frame.file) is None or frame.resumed_at is not None
+        return frame.line == min([function.lineno, *(d.lineno for d in function.decorator_list)])
 
     @cached_property
     def is_distributed(self) -> bool:

@@ -16,11 +16,14 @@ from compilescope.advice.hints import check_hint
 from compilescope.advice.hooks import is_hook
 from compilescope.advice.library import debug_switch, is_foreign, is_installed
 from compilescope.advice.rewrites import edit_of
+from compilescope.advice.whole_graph import held_open, whole_graph
 from compilescope.analysis.report import GraphBreak
 
 _HOT = 100  # executions from which a split costs more than its compile
 _COLD = 10  # a break that runs this many times less than the hottest one can wait
 _NOT_IN_PLACE = frozenset(("hook_reads_scalar", "library_debug_code", "break_in_library"))
+# The cause is the call that the program makes, though the line that breaks is in the library called.
+_WHOEVER_CALLS = frozenset(("optimizer_step", "copy_of_tensor"))
 _DELIBERATE = frozenset(("compiler_disabled_call", "explicit_graph_break"))
 
 
@@ -48,7 +51,7 @@ def _rule(facts: Facts, row: GraphBreak) -> str:
     if "backward_data_dependent_branch" in causes:
         return "backward_data_dependent_branch"
     slug = causes[0]
-    if slug == "optimizer_step":
+    if slug in _WHOEVER_CALLS:
         return slug
     if row.library:
         return "break_in_library"
@@ -69,7 +72,8 @@ def _finding(facts: Facts, rows: Rows, group: Sequence[Named[GraphBreak]], *, ch
         failures=rows.refusals_of(recompiles),
     )
     rule = _rule_of_group(facts, group)
-    place = _callers_place(facts, group[0].row) if rule == "break_in_library" else None
+    foreign = rule == "break_in_library" or (rule == "copy_of_tensor" and group[0].row.library)
+    place = _callers_place(facts, group[0].row) if foreign else None
     place = place or place_of_break(group[0].row)
     telling = _telling(facts, rule, place, cause)
     if changes > 1:
@@ -90,7 +94,8 @@ def _telling(facts: Facts, rule: str, place: Place, cause: Cause) -> Telling:
     first = cause.breaks[0].row
     grows = grown_container(cause.recompiles)
     hints = [check_hint(facts.sources, n.row, grows=grows) for n in cause.breaks]
-    notes = [*dict.fromkeys(h for h in hints if h), *_effects(cause)]
+    notes = [*dict.fromkeys(h for h in hints if h), *_effects(cause), *held_open(facts, cause)]
+    notes += whole_graph(facts, [n.row for n in cause.breaks])
     summary = f"{place.function}(): {_plain(rule, first)}"
     fix = words.fix
     switch = debug_switch(facts, first) if rule == "library_debug_code" else None

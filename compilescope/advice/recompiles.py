@@ -173,12 +173,17 @@ def _without_consequences(
     """
     kept = []
     for rule, rows in causes:
-        homes = [c for c in causes if c[0] in _IMPLIED_BY.get(rule, ()) and _ids(rows) <= _ids(c[1])]
+        homes = [c for c in causes if c[0] in _IMPLIED_BY.get(rule, ()) and _goes_with(rule, rows, c[1])]
         if homes:
             homes[0][1].extend(rows)
         else:
             kept.append((rule, rows))
     return kept
+
+
+def _goes_with(rule: str, rows: Iterable[Named[Recompile]], home: Iterable[Named[Recompile]]) -> bool:
+    same = {subject_of(n.row) for n in rows} <= {subject_of(n.row) for n in home}
+    return _ids(rows) <= _ids(home) or (rule == "container_growth" and same)
 
 
 def _ids(rows: Iterable[Named[Recompile]]) -> set[tuple[str, str]]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_Block = ast.Try | ast.TryStar | ast.With | ast.AsyncWith | ast.For | ast.AsyncFor | ast.While
 _LONGEST = 2_000_000  # characters; a generated file larger than this is not worth the parser's memory
 
 
@@ -70,6 +71,12 @@ class Sources:
         """The smallest statement that covers a line; of a compound one only its head counts."""
         found = [node for node in self._of(file).statements if line is not None and _covers(node, line)]
         return max(found, key=lambda node: node.lineno, default=None)
+
+    def blocks_around(self, file: str | None, line: int) -> list[ast.stmt]:
+        """Compound statements of the innermost function that hold a line in their body, outermost first."""
+        function = self.function_at(file, line)
+        nodes = [n for n in ast.walk(function) if isinstance(n, _Block)] if function is not None else []
+        return sorted((n for n in nodes if n.lineno < line <= (n.end_lineno or 0)), key=lambda n: n.lineno)
 
     def statements_on(self, file: str | None, line: int) -> int:
         """How many statements begin on a line: ``x = 1; print(x)`` is two."""

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from compilescope.advice.finding import Finding, Verification
+from compilescope.advice.finding import Finding, Saving, Verification
 from compilescope.advice.op_check import OpCheck
 
 FORMAT_VERSION = 1
@@ -75,7 +75,22 @@ def _write(recording: Path, known: Mapping[str, Any]) -> Path:
 
 
 def with_verdicts(findings: Iterable[Finding], known: Mapping[str, Verification]) -> list[Finding]:
-    return [replace(f, verification=known[f.identity]) if f.identity in known else f for f in findings]
+    """Where steps got shorter, that is the saving of further steps: measured, where it was unknown before."""
+    return [_tried(f, known[f.identity]) if f.identity in known else f for f in findings]
+
+
+def _tried(finding: Finding, told: Verification) -> Finding:
+    before, after = told.before.get("step_s"), told.after.get("step_s")
+    if told.word != "verified" or not told.is_fix or before is None or after is None or after >= before:
+        return replace(finding, verification=told)
+    known = finding.saving
+    basis = "measured by a trial: the steady step without and with the change"
+    saving = Saving(
+        known.seconds if known else None,
+        round((before - after) * 1000, 6),
+        f"{known.basis}; further steps {basis}" if known else basis,
+    )
+    return replace(finding, verification=told, saving=saving)
 
 
 def _verification(told: Any) -> Verification | None:

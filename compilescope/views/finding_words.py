@@ -19,6 +19,7 @@ _COUNTED = {
     "failures": ("failure", "failures"),
     "guards": ("guard", "guards"),
     "captures": ("capture", "captures"),
+    "calls_outside": ("call outside the ladder", "calls outside the ladder"),
     "op_calls": ("call of the operator", "calls of the operator"),
     "padded_rows": ("padded row", "padded rows"),
 }
@@ -160,12 +161,12 @@ def _figure(name: str, value: Any) -> str:
 
 def _saving(saving: Mapping[str, Any] | None, executions: int | None) -> str:
     spared_s = saving.get("seconds") if saving else None
-    if saving is None or spared_s is None:
+    later_s, basis = (saving or {}).get("per_1000_steps_s"), (saving or {}).get("basis")
+    if spared_s is None and later_s is None:
         return f"unknown; ranked by {count(executions, 'execution')}" if executions else "unknown"
-    later_s = saving.get("per_1000_steps_s")
     later = "" if later_s is None else f", {seconds(later_s)} per 1,000 further steps"
-    basis = saving.get("basis")
-    return f"{seconds(spared_s)} of this run{later}" + (f" ({basis})" if basis else "")
+    this = "unknown in this run" if spared_s is None else f"{seconds(spared_s)} of this run"
+    return f"{this}{later}" + (f" ({basis})" if basis else "")
 
 
 def _verified(finding: Mapping[str, Any]) -> str | None:
