@@ -147,6 +147,7 @@ def crossing_rows(index: Index, graphs: Iterable[CompiledGraph]) -> list[rows.Cr
             printed_lines(index, crossing.lines),
             crossing.before,
             crossing.after,
+            crossing.pinned,
         )
         for graph in graphs
         for crossing in graph.crossings[:MAX_KERNELS]

@@ -55,6 +55,7 @@ WHY = {
     "Buffer.size_bytes": _SYMBOLIC,
     "Buffer.written_by": "no kernel of this graph is seen to fill it",
     "Crossing.size_bytes": _SYMBOLIC,
+    "Crossing.pinned": "the code does not allocate the host's side, or nothing is copied",
     "Crossing.blocking": "the generated code does not show it",
     "CacheOutcome.key": "the look-up ended before it had a key",
     "CacheOutcome.took_s": "torch does not time this look-up",

@@ -290,3 +290,4 @@ class Crossing:
     lines: list[SourceLine]
     before: str | None = None  # kernels launched on both sides: nothing fuses across
     after: str | None = None
+    pinned: bool | None = None  # of a device copy: memory of the host is page-locked

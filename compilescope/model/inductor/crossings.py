@@ -15,6 +15,7 @@ from compilescope.model.inductor.tensors import Tensor
 from compilescope.model.inductor.values import Crossing, FxNode, Launch, SourceLine
 
 _ITEM = re.compile(r"= (\w+)\.item\(\)")
+_ON_HOST = re.compile(r"^(\w+) = empty_strided_cpu(_pinned)?\(")
 _MOVES = ("prims.device_put", "aten._to_copy", "aten.to", "aten.copy")
 
 
@@ -22,24 +23,31 @@ def crossings(walk: Walk, graph: FxGraph | None, nodes: Iterable[FxNode] = ()) -
     """In the order of the code. ``graph`` gives the lines of device copies, which carry no comment;
     ``nodes`` those of calls that torch's own code makes for the user, as far as they say a line.
     """
-    moves, own = _moves(graph), _lines_of_calls(nodes)
+    moves, own, reads = _moves(graph), _lines_of_calls(nodes), _lines_of_reads(graph)
     steps = [step for step in walk.steps if step.launch is None or step.launch.kind != kinds.COLLECTIVE_WAIT]
     found = []
     for i, step in enumerate(steps):
         launch = step.launch
         crossing = None
         if launch is not None and launch.kind == kinds.COPY:
-            crossing = _copy(launch, moves)
+            crossing = _copy(launch, moves, steps[:i])
         elif launch is not None and launch.kind in (kinds.COLLECTIVE, kinds.CUSTOM_OP):
             lines = own[_op_of(launch.kernel)].pop(0) if own.get(_op_of(launch.kernel)) else launch.lines
             crossing = Crossing(launch.kind, launch.kernel, _operand_bytes(launch), None, lines)
         elif item := _ITEM.search(step.statement.text):
             tensor = walk.tensors(item.group(1))
+            lines = reads.pop(0) if reads else ()
             if tensor is None or _device(tensor) != "cpu":
-                crossing = Crossing("device sync", f"{item.group(1)}.item()", None, True, ())
+                crossing = Crossing("device sync", f"{item.group(1)}.item()", None, True, lines)
         if crossing is not None:
             found.append(replace(crossing, before=_nearest(steps[:i][::-1]), after=_nearest(steps[i + 1 :])))
     return tuple(found)
+
+
+def _lines_of_reads(graph: FxGraph | None) -> list[tuple[SourceLine, ...]]:
+    """Of each ``.item()`` that is left in the graph, in order: the code has them in the same."""
+    nodes = graph.nodes if graph is not None else ()
+    return [(n.line,) if n.line else () for n in nodes if n.op.startswith("aten._local_scalar_dense")]
 
 
 def _nearest(steps: Sequence[Step]) -> str | None:
@@ -63,7 +71,9 @@ def _op_of(name: str) -> str:
     return ".".join(words[:2]).rstrip("_")
 
 
-def _copy(launch: Launch, moves: list[tuple[str, str, SourceLine]]) -> Crossing | None:
+def _copy(
+    launch: Launch, moves: list[tuple[str, str, SourceLine]], before: Sequence[Step]
+) -> Crossing | None:
     """A copy between devices; within one it is a kernel like others."""
     target = next((o.tensor for o in launch.operands if o.role == "out"), None)
     source = next((o.tensor for o in launch.operands if o.role == "in"), None)
@@ -75,7 +85,17 @@ def _copy(launch: Launch, moves: list[tuple[str, str, SourceLine]]) -> Crossing 
     lines = tuple(dict.fromkeys(line for a, b, line in moves if b == to and origin in (None, a)))
     pieces = arguments(launch.text, launch.text.index("(") + 1)[0]
     blocking = None if len(pieces) < 2 else pieces[1] != "True"
-    return Crossing("device copy", f"{origin or '?'} -> {to or '?'}", target.size_bytes, blocking, lines)
+    detail = f"{origin or '?'} -> {to or '?'}"
+    return Crossing("device copy", detail, target.size_bytes, blocking, lines, _pinned(launch, before))
+
+
+def _pinned(launch: Launch, before: Sequence[Step]) -> bool | None:
+    """Whether the side on the host is page-locked; None where the code did not allocate it."""
+    names = {operand.name for operand in launch.operands}
+    for step in before:
+        if (found := _ON_HOST.match(step.statement.text)) and found.group(1) in names:
+            return found.group(2) is not None
+    return None
 
 
 def _device(tensor: Tensor) -> str | None:

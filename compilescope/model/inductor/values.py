@@ -403,6 +403,7 @@ class Crossing:
     size_bytes: Size | None
     blocking: bool | None
     lines: tuple[SourceLine, ...]
+    pinned: bool | None = None  # of a device copy: memory of the host is page-locked
     before: str | None = None  # kernels launched on both sides: nothing fuses across
     after: str | None = None
 

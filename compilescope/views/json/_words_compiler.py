@@ -292,6 +292,7 @@ DeviceTwin.same_as  Compile id of the earlier graph
 DeviceTwin.device_before  Device of the first input that differs, in the earlier graph
 DeviceTwin.device_after  In this one
 DeviceTwin.compile_s  Seconds of this compile
+Crossing.pinned  Of a device copy: whether memory of the host is page-locked; null where it came from outside
 Crossing.before  The kernel launched before it
 Crossing.after  The kernel launched after it: the two cannot be one
 Decomposition.op  Operator that a decomposition replaced
