@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import builders
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -82,3 +82,15 @@ def test_the_size_holds_for_any_blocks_and_they_stay_in_order(found, most):
     kept = [block for block in found if block.text in text]
     if "_Left out" not in text:
         assert kept == found
+
+
+@given(st.text(min_size=1, max_size=40), st.integers(1, 400))
+@settings(max_examples=25, deadline=None)
+def test_the_size_holds_for_any_text_in_a_report(piece, times):
+    long = builders.poison(builders.rich(), lambda: piece * times)
+    findings = [
+        f | dict.fromkeys(("summary", "fix", "diff", "code"), piece * times) for f in builders.rich().findings
+    ]
+    text = report.render(replace(long, findings=findings))
+    assert len(text) <= MAX_CHARACTERS
+    assert text.startswith(f"{MARKER}\n\n### CompileScope: ")
