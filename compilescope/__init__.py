@@ -15,6 +15,7 @@ _HOMES = {
     "BucketedBackend": "compilescope.bucketing",
     "bucketed": "compilescope.bucketing",
     "check": "compilescope.steps",
+    "load_ipython_extension": "compilescope.notebook",
     "profile": "compilescope.notebook",
     "step": "compilescope.steps",
 }

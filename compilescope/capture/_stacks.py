@@ -30,6 +30,8 @@ _STDLIB = tuple(
     | {str(Path(subprocess.__file__).resolve().parent) + os.sep}
 )
 _SITE = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+# What runs the cells of a notebook stands below every call in it, and is nobody's to change.
+_NOTEBOOK = ("IPython", "ipykernel", "ipykernel_launcher.py", "traitlets", "tornado", "debugpy")
 
 UserFrame = list[Any]  # [file id, line, function]
 
@@ -60,7 +62,10 @@ class Stacks:
             return False
         if filename.startswith((self._torch, _OURS)):
             return False
-        if any(site in filename for site in _SITE):
+        site = next((site for site in _SITE if site in filename), None)
+        if site is not None and filename.rpartition(site)[2].partition(os.sep)[0] in _NOTEBOOK:
+            return False
+        if site is not None:
             return f"{os.sep}torch{os.sep}" not in filename and f"{os.sep}triton{os.sep}" not in filename
         return not filename.startswith(_STDLIB)
 

@@ -16,9 +16,11 @@ from compilescope.launch import runfile
 from compilescope.launch.folder import default_folder, make_room
 from compilescope.launch.git import GitQuestion
 from compilescope.launch.target import Target
+from compilescope.notebook._shell import cell_names, notebook_name, running_shell
 
 if TYPE_CHECKING:
     from compilescope.analysis.report import Report
+    from compilescope.notebook._read import Read
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,6 +35,7 @@ class profile:  # noqa: N801  used like contextlib's and torch's own profile
     time: entering a second one raises UsageError. An exception in the block passes through unchanged.
 
     After the block ``print(p)`` shows the summary, ``p.report`` is the report object, ``p.path`` the folder.
+    In a notebook ``p`` shows itself below its cell, and ``p.show()`` the full report.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, *, force: bool = False) -> None:
@@ -40,7 +43,8 @@ class profile:  # noqa: N801  used like contextlib's and torch's own profile
         self._force = force
         self._folder: Path | None = None
         self._facts: dict[str, Any] = {}
-        self._report: Report | None = None
+        self._read: Read | None = None
+        self._ended = "still running"
 
     def __enter__(self) -> Self:
         from compilescope import capture
@@ -51,7 +55,7 @@ class profile:  # noqa: N801  used like contextlib's and torch's own profile
         folder = self._wanted or default_folder(target.stem, os.getpid(), Path.cwd())
         make_room(folder, force=self._force)
         self._folder = folder.absolute()
-        self._report = None
+        self._read = None
         self._facts = runfile.at_start(target, os.environ, ["recorded from within, by compilescope.profile"])
         self._note(self._facts)
         self._git = GitQuestion(Path.cwd())
@@ -66,6 +70,7 @@ class profile:  # noqa: N801  used like contextlib's and torch's own profile
         steps.flush()
         capture.detach()
         raised = [f"the block raised {kind.__name__}"] if kind is not None else []
+        self._ended = "ended" if kind is None else f"raised {kind.__name__}"
         ended = {
             "ended_ns": time.time_ns(),
             "git": self._git.answer(),
@@ -93,12 +98,40 @@ class profile:  # noqa: N801  used like contextlib's and torch's own profile
     @property
     def report(self) -> Report:
         """What ``compilescope summary`` shows, as an object. Read from the recording once."""
-        if self._report is None:
-            from compilescope.analysis import build_report
-            from compilescope.recording import open_recording
+        return self._contents().report
 
-            self._report = build_report(open_recording(self.path))
-        return self._report
+    def page(self) -> str:
+        """The full report as one HTML document."""
+        from compilescope.views import html
+
+        contents = self._contents()
+        return html.render(contents.report, sources=contents.sources, documents=contents.documents)
+
+    def show(self, height_px: int = 720) -> None:
+        """The full report below the cell. Adds its size to the notebook: half a megabyte and more."""
+        from IPython.display import display
+
+        from compilescope.notebook._frame import Frame
+
+        display(Frame(self.page(), height_px))
+
+    def _contents(self) -> Read:
+        from compilescope.notebook._read import read
+
+        if self._read is None:
+            self._read = read(self.path, cell_names(running_shell()), self._ended)
+        return self._read
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """What a notebook shows: plain HTML of at most 30 kB, and the summary as text."""
+        from compilescope.notebook._card import card
+
+        bundle = {"text/plain": str(self)}
+        try:
+            bundle["text/html"] = card(self.report, self.path.name)
+        except CompileScopeError:
+            pass  # the text says it
+        return bundle
 
     def __str__(self) -> str:
         from compilescope.views import text
@@ -119,6 +152,9 @@ class profile:  # noqa: N801  used like contextlib's and torch's own profile
 
 def _this_program() -> Target:
     """The program around the block, as its user would call it."""
+    shell = running_shell()
+    if shell is not None and "ipykernel" in sys.modules:
+        return Target("module", notebook_name(shell))
     name = sys.argv[0] if sys.argv and sys.argv[0] not in ("", "-c") else "-c"
     if name == "-c" or not Path(name).is_file():
         return Target("module", "python", ())
