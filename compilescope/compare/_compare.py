@@ -53,7 +53,14 @@ def compare(base: Recorded, head: Recorded, limits: TimeLimits | None = None) ->
         or any(row.differs for row in counts)
         or any(row.differs for row in times)
     )
-    word = direction(findings, counts, times, differs=differs)
+    word = direction(
+        findings,
+        counts,
+        times,
+        differs=differs,
+        base_ended=base.report.recording.complete,
+        head_ended=head.report.recording.complete,
+    )
     return Diff(
         format_version=FORMAT_VERSION,
         base=side(base.report),

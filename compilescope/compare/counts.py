@@ -49,6 +49,7 @@ def count_rows(base: Report, head: Report) -> list[CountRow]:
         CountRow(name, getattr(base.totals, name), getattr(head.totals, name), bad, per_step)
         for name, bad, per_step in _TOTALS
     ]
+    rows += _exit_status(base.recording.exit_status, head.recording.exit_status)
     rows.append(CountRow("processes", len(base.processes), len(head.processes), False, False))
     for facts, bad, per_step in (
         (_kernels, False, False),
@@ -60,6 +61,13 @@ def count_rows(base: Report, head: Report) -> list[CountRow]:
         names = [name for name in dict.fromkeys((*old, *new)) if old.get(name) or new.get(name)]
         rows += [CountRow(n, old.get(n, 0), new.get(n, 0), bad, per_step) for n in sorted(names)]
     return rows
+
+
+def _exit_status(base: int | None, head: int | None) -> list[CountRow]:
+    """Worse or better only where one of the runs succeeded: no failure is worse than another."""
+    if base is None or head is None:
+        return []
+    return [CountRow("exit_status", base, head, 0 in (base, head), False)]
 
 
 def _kernels(report: Report) -> Mapping[str, int | None]:

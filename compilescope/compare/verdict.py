@@ -8,6 +8,7 @@ from compilescope.compare.diff import (
     Changed,
     ChoiceChange,
     CountRow,
+    FindingChange,
     FindingsDiff,
     FunctionChange,
     KernelChange,
@@ -21,7 +22,7 @@ _WORD = {
     "worse": "HEAD is worse than BASE",
     "better": "HEAD is better than BASE",
     "mixed": "HEAD is better in some things and worse in others",
-    "other": "HEAD differs from BASE, neither better nor worse by what is counted",
+    "other": "HEAD differs from BASE",
 }
 _NAMED = {
     "graph_break_sites": ("graph break", "graph breaks"),
@@ -39,19 +40,32 @@ _MOST_NAMED = 4
 
 
 def direction(
-    findings: FindingsDiff, counts: Sequence[CountRow], times: Sequence[TimeRow], *, differs: bool
+    findings: FindingsDiff,
+    counts: Sequence[CountRow],
+    times: Sequence[TimeRow],
+    *,
+    differs: bool,
+    base_ended: bool,
+    head_ended: bool,
 ) -> str:
     """same | better | worse | mixed | other; notes, and numbers that grow with the steps, do not decide."""
     if not differs:
         return "same"
     signs = {True for f in findings.new if f.severity != "note"}
     signs |= {False for f in findings.gone if f.severity != "note"}
-    signs |= {c.worse for c in findings.changed if c.worse is not None and c.head.severity != "note"}
+    signs |= {c.worse for c in findings.changed if c.worse is not None and not _is_note(c)}
     signs |= {row.more > 0 for row in counts if row.bad and not row.per_step and row.more}
     signs |= {(row.head_s or 0.0) > (row.base_s or 0.0) for row in times if row.differs}
     if len(signs) == 2:
         return "mixed"
-    return ("worse" if signs.pop() else "better") if signs else "other"
+    word = ("worse" if signs.pop() else "better") if signs else "other"
+    # A run that did not reach its end has fewer faults, not better code.
+    cut_off = {"better": not head_ended and base_ended, "worse": not base_ended and head_ended}
+    return "other" if cut_off.get(word) else word
+
+
+def _is_note(change: FindingChange) -> bool:
+    return change.base.severity == change.head.severity == "note"
 
 
 def verdict(
@@ -69,7 +83,8 @@ def verdict(
     parts = [*_findings(findings), *_counts(counts)]
     if word == "other" and environment and not parts and not others:
         return [*said, "Nothing else differs."]
-    said.append(f"{_WORD[word]}{': ' + ', '.join(parts) if parts else ''}.")
+    neither = ", neither better nor worse by what is counted" if word == "other" and not parts else ""
+    said.append(f"{_WORD[word]}{neither}{': ' + ', '.join(parts) if parts else ''}.")
     slower = [row for row in times if row.differs]
     said += [f"{_time_name(row.name)}: {seconds(row.base_s)} → {seconds(row.head_s)}." for row in slower[:1]]
     if others:

@@ -34,6 +34,7 @@ _COUNTS = {
     "bucket_rungs_refused": "refused buckets",
     "bucket_rungs_failed": "failed buckets",
     "breaks_executed": "runs of the break",
+    "exit_status": "exit status",
 }
 _TIMES = {
     "compile_wall_s": "compiling",

@@ -107,6 +107,21 @@ def test_what_makes_a_recording_doubtful_is_a_condition():
     assert "killed by SIGKILL" in said[0]
 
 
+@pytest.mark.parametrize(
+    ("base", "head", "direction"), [(0, 1, "worse"), (137, 0, "better"), (1, 2, "other")]
+)
+def test_a_program_that_fails_now_is_worse(base, head, direction):
+    runs = [made(recording=replace(EMPTY.recording, exit_status=status)) for status in (base, head)]
+    assert compare(*runs).direction == direction
+
+
+def test_a_run_that_did_not_end_is_not_better_for_its_fewer_faults():
+    cut = made(recording=replace(EMPTY.recording, complete=False))
+    whole = made((finding(),))
+    assert (compare(whole, cut).direction, compare(cut, whole).direction) == ("other", "other")
+    assert compare(made(), replace(cut, findings=(finding(),))).direction == "worse"
+
+
 def test_steps_are_calls_of_functions_and_not_of_what_resumes():
     base = run(frames=[frame(compiled_calls=5)])
     split = run(frames=[frame(compiled_calls=5), frame(5, 5, compiled_calls=5)])
