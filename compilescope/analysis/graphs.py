@@ -12,6 +12,7 @@ from compilescope.analysis.compiled import Budget, Compiled
 from compilescope.analysis.guards import GuardLists
 from compilescope.analysis.index import Index, original_name
 from compilescope.analysis.nulls import explained
+from compilescope.analysis.partners import partner
 from compilescope.analysis.phases import Spent, phases_of_compiles
 from compilescope.analysis.symbols import Symbols
 from compilescope.model import CompileId, Graph, Specialized
@@ -140,4 +141,5 @@ def _specialization(index: Index, fact: Specialized) -> report.Specialization:
         fact.reason,
         index.paths.show(place.file) if place else None,
         place.line if place else None,
+        partner(index, fact),
     )

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from compilescope.analysis.index import Index
+from compilescope.analysis.partners import NO_PARTNER
 from compilescope.analysis.report import Graph, Missing
 
 BELOW_DYNAMO = ("direction", "fusion", "memory", "code", "kernel_count")
@@ -30,6 +31,7 @@ WHY = {
     "SymbolGuard.at": _NO_LINE,
     "Specialization.file": _NO_LINE,
     "Specialization.line": _NO_LINE,
+    "Specialization.partner": NO_PARTNER,
     "Specialization.reason": "torch states none",
     "Mutation.line": _NO_LINE,
     "SavedTensor.line": _NO_LINE,

@@ -254,6 +254,7 @@ class Specialization:
     reason: str | None
     file: str | None
     line: int | None
+    partner: str | None = None  # the other operand of the line, whose fixed size it took: "self.bias dim 0"
 
 
 @dataclass(frozen=True, slots=True)

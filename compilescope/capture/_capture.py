@@ -74,6 +74,8 @@ class Capture:
         self.conversions.on_refused = self.eager.refused
         self.conversions.on_compile = self.ticks.at_compile
         self.graphs.on_first_graph = self.ticks.start
+        # A process killed in its first compile has no graph yet: what it was doing is to be known.
+        self.trace.on_start = self.ticks.start
 
     def attach(self, *, even_idle: bool = False) -> None:
         self._install("trace", lambda: install_trace(self.trace))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -67,6 +68,7 @@ class TraceHandler(logging.Handler):
         self._started: set[tuple[Any, ...]] = set()
         self._named: dict[int, str | None] = {}
         self._rank: int | None = None
+        self.on_start: Callable[[], None] = lambda: None  # a compile begins
 
     def emit(self, record: logging.LogRecord) -> None:
         if self._session.active:
@@ -124,6 +126,7 @@ class TraceHandler(logging.Handler):
         if name == "dynamo_start":
             fields["call"] = self._stacks.user_frames()
             self._name_thread(record.thread)
+            self.on_start()
         self._note_rank(envelope)
         payload = getattr(record, "payload", None)
         kind = f"artifact.{body.get('name')}" if name == "artifact" and isinstance(body, dict) else name

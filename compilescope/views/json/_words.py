@@ -182,6 +182,7 @@ Specialization.source  What was fixed
 Specialization.value  The value it was fixed to
 Specialization.reason  Why
 Specialization.file  {_FILE}
+Specialization.partner  The other operand of the line whose fixed size it took
 Specialization.line  {_LINE}
 Graph.epoch  Starts at 0 and goes up with each torch._dynamo.reset()
 Graph.compile_id  Compile id as torch prints it, without brackets

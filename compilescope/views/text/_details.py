@@ -13,7 +13,7 @@ from compilescope.views.text._guards import at, guard_blocks, number
 from compilescope.views.text._page import Page
 
 if TYPE_CHECKING:
-    from compilescope.analysis.report import Frame, Graph, Report
+    from compilescope.analysis.report import Frame, Graph, Report, Specialization
     from compilescope.analysis.report_graph import SourceLine
     from compilescope.analysis.report_run import Bucket
 
@@ -162,7 +162,7 @@ def _graph(graph: Graph, page: Page) -> list[str]:
         [k.name, k.kind, f"{k.launches:,}", ", ".join(k.ops), _first(k.lines)] for k in graph.kernel_rows
     ]
     facts: list[tuple[str, Iterable[str]]] = [
-        ("fixed", (f"{s.source} = {s.value}, {s.reason or 'why is unknown'}" for s in graph.specializations)),
+        ("fixed", (f"{s.source} = {s.value}, {_why_fixed(s)}" for s in graph.specializations)),
         ("guard", (f"{guard.expr}  {at(guard.at)}" for guard in graph.symbol_guards)),
         ("tuned", (f"{a.op}: {a.winner or 'none'} won" + _margin(a.margin) for a in graph.autotune)),
         ("memory", _memory(graph)),
@@ -176,6 +176,12 @@ def _graph(graph: Graph, page: Page) -> list[str]:
         lines += table(page, ["kernel", "kind", ">launches", "ops", "lines"], kernels)
     title = f"[{graph.compile_id}] {graph.function}" + (" backward" if graph.backward else "")
     return [page.clip(page.clean(title), page.width), *lines] if lines else []
+
+
+def _why_fixed(fixed: Specialization) -> str:
+    reason = fixed.reason or "why is unknown"
+    reason += f", as is {fixed.partner}" if fixed.partner else ""
+    return f"{reason}  {fixed.file.rpartition('/')[2]}:{fixed.line}" if fixed.file else reason
 
 
 def _memory(graph: Graph) -> Iterator[str]:

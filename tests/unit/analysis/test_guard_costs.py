@@ -108,6 +108,15 @@ def test_steps_the_program_tells_of_are_a_measured_call(program: Program) -> Non
     assert cost.call_basis == "measured: median of 20 steps, 2 calls each"
 
 
+def test_calls_that_were_timed_are_measured(program: Program) -> None:
+    program.compiled(0, 0, end_s=1).runs(2, (0, 100))
+    rows = [[0, 400, None, {"4": [10, 80.0], "8": [30, 180.0]}]]
+    program.writer.record("runs", {"t": START + 3 * SECOND, "g": rows, "e": []})
+    (cost,) = program.costs()
+    assert cost.call_us == 175.0  # (10 * 80 + 30 * 180) / 40 in the graph, and 20 for the check
+    assert cost.call_basis == "measured: medians of 40 timed calls, and the check"
+
+
 def test_entries_weigh_by_their_calls(program: Program) -> None:
     program.compiled(0, 0, end_s=1, hot_us=10.0).compiled(0, 1, end_s=2, hot_us=40.0)
     (cost,) = program.runs(3, (0, 300), (1, 100)).costs()
