@@ -10,6 +10,8 @@ from compilescope.observer import (
     DispatchCount,
     EntryCaptured,
     Event,
+    GraphRecorded,
+    GraphSkipped,
     RungCompiled,
     RungFailed,
     RungRefused,
@@ -20,10 +22,14 @@ FALLBACKS = ("dynamic", "eager")
 
 @dataclass(frozen=True, slots=True)
 class RungLine:
-    """One rung of one entry. ``hits`` are the calls it served; ``event`` is all we know of its compile."""
+    """One rung of one entry. ``hits`` are the calls it served; ``event`` is all we know of its compile.
+
+    ``graph`` is the latest about its CUDA graph, None where none was asked for.
+    """
 
     event: RungCompiled | RungRefused | RungFailed
     hits: int
+    graph: GraphRecorded | GraphSkipped | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +71,13 @@ def _entry(captured: EntryCaptured, events: list[Event], counts: list[DispatchCo
         if count.entry == captured.entry:
             hits[count.rung] += count.count
             outcomes[count.outcome] += count.count
+    graphs = {
+        event.rung: event
+        for event in events
+        if isinstance(event, (GraphRecorded, GraphSkipped)) and event.entry == captured.entry
+    }
     rungs = tuple(
-        RungLine(event, hits[event.rung])
+        RungLine(event, hits[event.rung], graphs.get(event.rung))
         for event in events
         if isinstance(event, (RungCompiled, RungRefused, RungFailed)) and event.entry == captured.entry
     )
@@ -114,7 +125,7 @@ def _row(line: RungLine) -> tuple[str, ...]:
             seconds,
             event.cache,
             str(line.hits),
-            _note(event),
+            _note(event, line.graph),
         )
     if isinstance(event, RungFailed):
         return (
@@ -139,7 +150,7 @@ def _sizes(event: RungCompiled) -> str:
     )
 
 
-def _note(event: RungCompiled) -> str:
+def _note(event: RungCompiled, graph: GraphRecorded | GraphSkipped | None) -> str:
     notes = []
     if event.same_code_as is not None:
         notes.append(f"same code as {event.same_code_as}")
@@ -149,6 +160,10 @@ def _note(event: RungCompiled) -> str:
         notes.append(f"only where {' and '.join(event.predicate)}")
     if event.random:
         notes.append(f"draws others than unpadded: {', '.join(event.random)}")
+    if isinstance(graph, GraphRecorded):
+        notes.append("CUDA graph")
+    elif graph is not None and event.kind in ("pin", "pad"):
+        notes.append(f"no CUDA graph: {_one_line(graph.reason)}")
     return "; ".join(notes)
 
 

@@ -64,3 +64,17 @@ def test_what_is_written_into_a_padded_input_reaches_the_caller(graphed: Any) ->
         torch.testing.assert_close(model(mine), function(theirs))
         torch.testing.assert_close(mine, theirs)
     assert not recorder.made
+
+
+@torch.no_grad()
+def test_the_table_says_which_rungs_have_graphs(graphed: Any) -> None:
+    net = torch.nn.Linear(8, 8)
+    model, recorder = graphed(net, PADS, {"input": {0: "n"}}, pad=[Pad("input", 0)])
+    model(torch.randn(8, 8))
+    recorder.fails = True
+    model(torch.randn(4, 8))
+    rows = {line.split()[0]: line for line in str(model.explain()).splitlines() if line.startswith("  ")}
+    assert rows["<=8"].endswith("CUDA graph")
+    assert "no CUDA graph: recording failed: RuntimeError" in rows["<=4"]
+    assert "graph" not in rows["<=16"]
+    assert "graph" not in rows["dynamic"]
