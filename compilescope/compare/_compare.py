@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from compilescope.analysis.report import Report
 from compilescope.compare.cache_keys import cache_key_rows
-from compilescope.compare.counts import TimeLimits, count_rows, time_rows
+from compilescope.compare.counts import TimeLimits, count_rows, slower_machine, time_rows
 from compilescope.compare.diff import FORMAT_VERSION, Diff, NotCompared
 from compilescope.compare.environment import conditions, environment, equally_cached, side
 from compilescope.compare.files import paired_files
@@ -24,7 +24,8 @@ _OF_A_GRAPH = ("ops", "calls", "sizes_seen", "kernels", "autotune")
 def compare(base: Recorded, head: Recorded, limits: TimeLimits | None = None) -> Diff:
     """Pure: the same two runs give the same object. Nothing depends on process, compile or line numbers.
 
-    Times are compared only where both runs had the same environment and as many cache hits.
+    Times are compared only where both runs had the same environment and as many cache hits, and compiled
+    something else: the same work takes another time when the machine has other work.
     """
     limits = limits or TimeLimits()
     files = paired_files(_files(base), _files(head), (base.report.recording.name, head.report.recording.name))
@@ -32,11 +33,9 @@ def compare(base: Recorded, head: Recorded, limits: TimeLimits | None = None) ->
     mine, theirs = units(base, at[0]), units(head, at[1])
     graphs = paired(mine, theirs)
     elsewhere = environment(base.report, head.report)
-    comparable = not elsewhere and equally_cached(base.report, head.report)
 
     findings = findings_diff(base.findings, head.findings, files)
     counts = count_rows(base.report, head.report)
-    times = time_rows(base.report, head.report, limits, comparable=comparable)
     functions = function_changes((mine, at[0]), (theirs, at[1]))
     kernels = kernel_changes(graphs.pairs, *at)
     choices = choice_changes(graphs.pairs, *at)
@@ -44,6 +43,12 @@ def compare(base: Recorded, head: Recorded, limits: TimeLimits | None = None) ->
     keys, unread = cache_key_rows(base, head, graphs, at)
 
     also = others(functions, kernels, choices, sizes, keys)
+    same_work = not others(functions, kernels, choices, (), keys) and not any(
+        row.differs and not row.per_step for row in counts
+    )
+    comparable = not elsewhere and equally_cached(base.report, head.report)
+    times = time_rows(base.report, head.report, limits, comparable=comparable and not same_work)
+    notes = slower_machine(base.report, head.report, limits) if comparable and same_work else ()
     differs = bool(
         elsewhere
         or also
@@ -69,7 +74,7 @@ def compare(base: Recorded, head: Recorded, limits: TimeLimits | None = None) ->
         direction=word,
         verdict=verdict(word, elsewhere, findings, counts, times, also),
         environment=elsewhere,
-        conditions=[*conditions(base.report, head.report), *_strangers(mine, theirs)],
+        conditions=[*conditions(base.report, head.report), *_strangers(mine, theirs), *notes],
         findings=findings,
         counts=counts,
         times=times,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from compilescope.analysis.report import Report
 from compilescope.compare.diff import CountRow, TimeRow
+from compilescope.units import seconds
 
 # Name, whether more is worse, whether it grows with the number of steps.
 _TOTALS = (
@@ -115,6 +116,17 @@ def time_rows(base: Report, head: Report, limits: TimeLimits, *, comparable: boo
         TimeRow(n, old, new, comparable and n == "compile_wall_s" and limits.differs(old, new))
         for n, old, new in pairs
         if old is not None or new is not None
+    ]
+
+
+def slower_machine(base: Report, head: Report, limits: TimeLimits) -> list[str]:
+    """Of two runs that compiled the same: seconds apart are then no fact about the program."""
+    old_s, new_s = base.totals.compile_wall_s, head.totals.compile_wall_s
+    if not limits.differs(old_s, new_s):
+        return []
+    return [
+        f"compiling took {seconds(old_s)} in BASE and {seconds(new_s)} in HEAD, and both compiled the same: "
+        "the machine or its load, or a setting that changes no code"
     ]
 
 

@@ -20,11 +20,13 @@ from compilescope.compare import TimeLimits, compare
 EMPTY = builders.empty()
 
 
-def run(*, torch="2.13.0", device="CPU", compile_s=10.0, hits=0, misses=0, versions=None, **fields):
+def run(
+    *, torch="2.13.0", device="CPU", compile_s=10.0, compiles=1, hits=0, misses=0, versions=None, **fields
+):
     return made(
         recording=replace(EMPTY.recording, versions={"torch": torch, **(versions or {})}),
         processes=[ProcessInfo("p", 1, None, None, torch, "3.11.7", device)],
-        totals=replace(EMPTY.totals, compile_wall_s=compile_s),
+        totals=replace(EMPTY.totals, compile_wall_s=compile_s, compiles=compiles),
         caches=CacheTotals({"hit": hits, "miss": misses}, {}),
         **fields,
     )
@@ -67,15 +69,22 @@ def test_another_compilescope_is_a_condition_and_no_difference():
     ],
 )
 def test_times_by_factor_and_floor(base_s, head_s, differs):
-    diff = compare(run(compile_s=base_s), run(compile_s=head_s))
-    assert diff.differs is differs
+    diff = compare(run(compile_s=base_s), run(compile_s=head_s, compiles=2))
+    assert [row.differs for row in diff.times if row.name == "compile_wall_s"] == [differs]
     if differs:
         assert diff.direction == ("worse" if head_s > base_s else "better")
         assert diff.verdict[1].startswith("Compiling took: ")
 
 
+def test_the_same_work_in_another_time_is_the_machine():
+    diff = compare(run(compile_s=5.0), run(compile_s=46.0))
+    assert (diff.differs, diff.direction) == (False, "same")
+    assert diff.conditions[0].startswith("compiling took 5.00 s in BASE and 46 s in HEAD, and both compiled")
+    assert compare(run(compile_s=5.0), run(compile_s=6.0)).conditions == []
+
+
 def test_the_limits_are_the_callers():
-    diff = compare(run(compile_s=1.0), run(compile_s=1.5), TimeLimits(1.2, 0.1))
+    diff = compare(run(compile_s=1.0), run(compile_s=1.5, compiles=2), TimeLimits(1.2, 0.1))
     assert [row.differs for row in diff.times if row.name == "compile_wall_s"] == [True]
 
 
@@ -90,7 +99,7 @@ def test_parts_of_the_time_are_shown_and_do_not_decide():
 @pytest.mark.parametrize(("hits", "misses", "compared"), [(0, 3, True), (5, 0, True), (2, 1, False)])
 def test_times_are_compared_only_where_caches_were_as_warm(hits, misses, compared):
     base = run(compile_s=10.0, hits=0 if hits != 5 else 3, misses=3 if hits != 5 else 0)
-    diff = compare(base, run(compile_s=100.0, hits=hits, misses=misses))
+    diff = compare(base, run(compile_s=100.0, compiles=2, hits=hits, misses=misses))
     assert any(row.differs for row in diff.times) is compared
     assert any("cache hit" in text for text in diff.conditions) is not compared
 
