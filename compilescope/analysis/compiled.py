@@ -21,7 +21,7 @@ from compilescope.model.inductor import (
     read_aot,
     read_graph,
 )
-from compilescope.model.inductor.read import NO_CODE, NOT_PYTHON
+from compilescope.model.inductor.read import CPP_WRAPPER, NO_CODE, NOT_PYTHON
 
 MAX_READ = 200  # texts of this many graphs are parsed for one report
 _CAPPED = f"the generated code of the first {MAX_READ} graphs is read; this one comes after them"
@@ -151,7 +151,8 @@ class Compiled:
     def _filled(self, row: report.Graph, graphs: list[CompiledGraph]) -> report.Graph:
         largest = max(graphs, key=lambda graph: len(graph.kernels))
         told = {why for graph in graphs for why in graph.missing}
-        missing = [report.Missing("kernels", why) for why in (NO_CODE, NOT_PYTHON) if why in told]
+        reasons = (NO_CODE, NOT_PYTHON, CPP_WRAPPER)
+        missing = [report.Missing("kernels", why) for why in reasons if why in told]
         if len(graphs) > 1:
             why = f"the compile made {len(graphs)} graphs: fusion and memory are those of the largest"
             missing.append(report.Missing("fusion and memory of every part", why))

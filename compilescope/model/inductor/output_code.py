@@ -1,7 +1,7 @@
 """Inductor's generated Python, cut into kernel definitions, called functions and what they are fed.
 
-Line by line, without executing or fully parsing it: a torn text gives what is there. C++-wrapper output
-(``cpp_wrapper=True``) has no Python calls; it gives no functions.
+Line by line, without executing or fully parsing it: a torn text gives what is there. Output of the C++
+wrapper (``cpp_wrapper=True``) has no Python calls: see :mod:`compilescope.model.inductor.cpp_wrapper`.
 """
 
 from __future__ import annotations

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from compilescope.model.inductor import autotune
+from compilescope.model.inductor import autotune, kinds
 from compilescope.model.inductor.agreement import Agreement, agreement
 from compilescope.model.inductor.aot import aot_graphs
 from compilescope.model.inductor.constants import with_constants
+from compilescope.model.inductor.cpp_wrapper import cpp_launches, is_cpp_wrapper
 from compilescope.model.inductor.crossings import crossings
 from compilescope.model.inductor.decompositions import decompositions
 from compilescope.model.inductor.fusion import fusion
@@ -32,7 +33,8 @@ from compilescope.model.inductor.unfused import NO_REASONS, reasons, unfused
 from compilescope.model.inductor.values import AotGraphs, CompiledGraph
 
 NO_CODE = "the generated code is not in the recording"
-NOT_PYTHON = "the generated code is not Python: C++ wrapper output is not read"
+NOT_PYTHON = "the generated code holds no call that can be read"
+CPP_WRAPPER = "the code is of the C++ wrapper: its launches are read, not their operands, sizes and memory"
 NO_SCHEDULE = "Inductor's scheduler did not run (a cache hit) or was not recorded: kernels are from the code"
 NO_CPP_LINES = "C++ kernels carry no provenance in the code: their lines are known on a cache miss only"
 
@@ -40,7 +42,7 @@ NO_CPP_LINES = "C++ kernels carry no provenance in the code: their lines are kno
 def read_graph(source: GraphSource, file_name: FileName) -> CompiledGraph:
     """Parse everything known of one graph. Never raises for bad texts: ``missing`` says what is absent."""
     text = source.code()
-    code = parse_output_code(text or "")
+    code = _code(text)
     schedule, calls = _scheduled(source, file_name)
     direction = _direction(source, code, schedule)
     aot = _parse(source.aot.texts.get(f"aot_{direction}_graph"))
@@ -50,7 +52,8 @@ def read_graph(source: GraphSource, file_name: FileName) -> CompiledGraph:
     by_name = scheduled_kernels(schedule, calls)
     schedule = with_constants(schedule, code, walked)
     info = autotune.kernel_info(source.triton_info() if source.triton_info else None)
-    found = kernels(code, walked.launches, lines, by_name, info, _traced(source, graph))
+    launches = walked.launches or cpp_launches(text or "", lines)
+    found = kernels(code, launches, lines, by_name, info, _traced(source, graph))
     annotations = {name: printed_tensor(a) for name, (a, _) in graph.inputs.items()} if graph else {}
     return CompiledGraph(
         key=source.key,
@@ -59,9 +62,10 @@ def read_graph(source: GraphSource, file_name: FileName) -> CompiledGraph:
         serial=_int(source.described.get("i")),
         cached=None if source.cache is None else source.cache == "hit",
         kernels=found,
-        launches=walked.launches,
+        launches=launches,
         fusion=replace(
             fusion(code, walked, graph, schedule, _int(source.described.get("ir_nodes_pre_fusion"))),
+            kernels=sum(launch.kind != kinds.COLLECTIVE_WAIT for launch in launches),
             **_unfused(source, schedule),
         ),
         memory=memory_plan(walked, code.hints) if code.functions else None,
@@ -92,8 +96,16 @@ def compare(source: GraphSource, file_name: FileName) -> Agreement | None:
     schedule, calls = _scheduled(source, file_name)
     if schedule is None:
         return None
-    code = parse_output_code(source.code() or "")
-    return agreement(kernels(code, walk(code).launches, {}), scheduled_kernels(schedule, calls))
+    text = source.code()
+    code = _code(text)
+    launches = walk(code).launches or cpp_launches(text or "", {})
+    return agreement(kernels(code, launches, {}), scheduled_kernels(schedule, calls))
+
+
+def _code(text: str | None) -> OutputCode:
+    """Python in the C++ wrapper's file only starts it: none of its functions is of the graph."""
+    code = parse_output_code(text or "")
+    return replace(code, functions={}) if is_cpp_wrapper(text or "") else code
 
 
 def _scheduled(source: GraphSource, file_name: FileName) -> tuple[Schedule | None, list[Call]]:
@@ -135,7 +147,7 @@ def _missing(
 ) -> tuple[str, ...]:
     if text is None:
         return (NO_CODE,)
-    reasons = [] if code.functions else [NOT_PYTHON]
+    reasons = [] if code.functions else [CPP_WRAPPER if is_cpp_wrapper(text) else NOT_PYTHON]
     if schedule is None:
         reasons.append(NO_SCHEDULE)
         if any(kernel.kind.startswith("c++") and not kernel.nodes_from for kernel in found):
