@@ -1,7 +1,7 @@
 """Launches in the code of the C++ wrapper (``cpp_wrapper=True``): names, kinds and provenance comments.
 
 Operands are not followed there, so there are no shapes, bytes or memory plan of its own. A library call is
-named after torch's C shim (``aoti_torch_cpu_mm_out``), which joins operator and overload: ``aten.sort_stable``.
+named after the C shim of torch (``aoti_torch_cpu_mm_out``), which joins operator and overload.
 """
 
 from __future__ import annotations
