@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from compilescope.bucketing.graphs.buffers import BufferPlan, StaticBuffers
+from compilescope.bucketing.graphs.deferred import DeferredPad, deferred_pad, made
 from compilescope.bucketing.graphs.recorder import Recording
 from compilescope.bucketing.graphs.session import Session
 from compilescope.bucketing.inner import Artifact
@@ -28,8 +29,11 @@ Report = Callable[["GraphedArtifact", Recording | None, str | None], None]
 class GraphedArtifact:
     """Called like the artifact it wraps, which serves whatever a replay may not.
 
+    An argument may come from ``deferred_pad``, which has the place of ``torch.nn.functional.pad``.
     ``mutated`` are positions of kept inputs that the graph writes: runs before the recording must not show.
     """
+
+    deferred_pad = staticmethod(deferred_pad)
 
     def __init__(
         self,
@@ -68,7 +72,7 @@ class GraphedArtifact:
                     return outputs
                 reason = self.given_up or "not recorded"
             self.run_plainly[reason] += 1
-        return self._artifact(*a)
+        return self._artifact(*map(made, a))
 
     def _replayed(self, a: tuple[Any, ...]) -> list[Any] | None:
         addresses = self._addresses(a)
@@ -121,7 +125,11 @@ class GraphedArtifact:
     def _fill(self, a: tuple[Any, ...]) -> None:
         assert self._views is not None
         for position, view in self._views:
-            view.copy_(a[position])
+            given = a[position]
+            if isinstance(given, DeferredPad):
+                given.copy_to(view)
+            else:
+                view.copy_(given)
 
 
 def _address_reader(kept: Sequence[int]) -> Callable[[tuple[Any, ...]], tuple[int, ...]]:

@@ -47,7 +47,7 @@ class PaddedCall:
         self.source = "\n".join(["def padded(*a):", *(f"    {line}" for line in self._lines())])
         scope = {
             "artifact": artifact,
-            "pad": torch.nn.functional.pad,
+            "pad": getattr(artifact, "deferred_pad", torch.nn.functional.pad),
             "grown": grown,
             "unfolded_and_cut": unfolded_and_cut,
             "laid_out": laid_out,

@@ -31,6 +31,30 @@ def test_padded_sizes_replay_the_rung_above(graphed: Any, share_code: bool) -> N
 
 
 @torch.no_grad()
+def test_another_stream_gets_the_padded_tensor(graphed: Any) -> None:
+    net = torch.nn.Linear(8, 8)
+    model, recorder = graphed(net, PADS, {"input": {0: "n"}}, pad=[Pad("input", 0)])
+    for stream, size in ((7, 3), (8, 5), (7, 2)):
+        recorder.stream = stream
+        x = torch.randn(size, 8)
+        torch.testing.assert_close(model(x), net(x))
+    assert len(recorder.made) == 1
+
+
+@torch.no_grad()
+def test_two_padded_dimensions_of_one_input(graphed: Any) -> None:
+    ladders = {"b": BucketLadder.pads([2, 4]), "n": BucketLadder.pads([4, 8])}
+    model, recorder = graphed(
+        lambda x: x.sin() * 2, ladders, {"x": {0: "b", 1: "n"}}, pad=[Pad("x", 0), Pad("x", 1)]
+    )
+    model.warm_up(torch.randn(3, 7, 8), grad=False)
+    for batch, rows in ((1, 3), (2, 8), (3, 5), (4, 4)):
+        x = torch.randn(batch, rows, 8)
+        torch.testing.assert_close(model(x), x.sin() * 2)
+    assert len(recorder.made) == 4
+
+
+@torch.no_grad()
 def test_a_size_beyond_the_pads_is_served_as_before(graphed: Any) -> None:
     net = torch.nn.Linear(8, 8)
     model, recorder = graphed(net, PADS, {"input": {0: "n"}}, pad=[Pad("input", 0)])
