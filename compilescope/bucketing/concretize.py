@@ -47,6 +47,8 @@ class ExampleTraits:
 class PrivateWorld:
     """``sizes`` fixes symbols; ``hints`` and ``spans`` say how the others are tuned and within which bounds.
 
+    ``equal`` maps symbols to others that they are taken to be equal to.
+
     Raises LookupError for a symbol without a size at trace time (it comes from data) that is not fixed.
     """
 
@@ -58,6 +60,7 @@ class PrivateWorld:
         sizes: Mapping[Any, int],
         hints: Mapping[Any, int] | None = None,
         spans: Mapping[Any, tuple[int, int | None]] | None = None,
+        equal: Mapping[Any, Any] | None = None,
     ) -> None:
         self.shape_env = ShapeEnv()
         self.fake_mode = FakeTensorMode(shape_env=self.shape_env)
@@ -65,8 +68,9 @@ class PrivateWorld:
         self.free: dict[Any, Any] = {}
         self._hints: dict[Any, int] = {}
         for symbol in symbols_of(inputs):
-            if symbol not in self.mapping:
+            if symbol not in self.mapping and symbol not in (equal or {}):
                 self._mint(shape_env, symbol, hints or {}, spans or {})
+        self.mapping |= {symbol: self.mapping[other] for symbol, other in (equal or {}).items()}
         self.ranges_before = {mine: self.shape_env.var_to_range[mine] for mine in self.free}
         with self.fake_mode:
             self.arguments = [

@@ -71,6 +71,7 @@ class Entry:
         self._names = tuple(name for name, bound in names.items() if bound.symbols)
         self._symbols = tuple(dict.fromkeys(s for bound in names.values() for s in bound.symbols))
         self._key_positions = tuple(self._symbols.index(names[name].symbols[0]) for name in self._names)
+        self._symbols_of = {name: bound.symbols for name, bound in names.items()}
         self._captured: CapturedGraph | None = captured
         self._compiler = compiler
         self._graphs = graphs
@@ -208,18 +209,23 @@ class Entry:
         """Its own size needs no padding; smaller ones go through the padded call."""
         sizes = [job.sizes.get(symbol) for symbol in self._symbols]
         self.dispatch.add_pin(sizes, Served(job.label, "exact", served.artifact, served.predicate))
-        padded_symbols = {
-            self._symbols[i] for n, i in zip(self._names, self._key_positions, strict=True) if n in job.padded
-        }
+        padded_symbols = {symbol for name in job.padded for symbol in self._symbols_of[name]}
         is_padded = [symbol in padded_symbols for symbol in self._symbols]
         rung = PadRung(
-            Served(job.label, "padded", padded, served.predicate),
+            Served(job.label, "padded", padded, (*self._equalities(job.padded), *served.predicate)),
             tuple(size if wide else None for size, wide in zip(sizes, is_padded, strict=True)),
             tuple(None if wide else size for size, wide in zip(sizes, is_padded, strict=True)),
         )
         if self._verify:
             self._check_first(rung)
         self.dispatch.add_pad(rung)
+
+    def _equalities(self, names: Iterable[str]) -> list[str]:
+        """Sizes of one name that the graph does not know to be equal, and that padding takes to be."""
+        assert self._captured is not None
+        reach = self._captured.reach
+        symbols = [self._symbols_of[name] for name in names]
+        return [f"{reach[first]} == {reach[other]}" for first, *others in symbols for other in others]
 
     def _check_first(self, rung: PadRung) -> None:
         def outcome(found: str | None, worst: float) -> None:

@@ -51,8 +51,9 @@ class CutOutput:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What padding one name does to a graph. ``numbers`` are outputs that are sizes, as sympy of the trace.
+    """What padding one name does to a graph, while all its ``symbols`` are equal.
 
+    ``numbers`` are outputs that are sizes, as sympy of the trace.
     ``random`` are operations whose draws differ from those of the unpadded graph, ``trusted`` operations that
     only a comparison can vouch for.
     """
@@ -70,12 +71,12 @@ def inspect_padding(
     captured: CapturedGraph, name: str, bound: BoundName, contracts: Sequence[Pad]
 ) -> Inspection:
     """Follow the rows of ``name`` through the graph. Raises PaddingRefusedError."""
-    if len(bound.symbols) != 1:
-        raise PaddingRefusedError(f"{name} is several symbols in this graph: they need not be equal")
-    symbol = bound.symbols[0]
-    inputs = _padded_inputs(captured, name, symbol, contracts)
+    symbol, *others = bound.symbols
+    inputs = _padded_inputs(captured, name, frozenset(bound.symbols), contracts)
     with captured.state.restored(), torch.inference_mode(False), torch.no_grad():
-        world = PrivateWorld(captured.inputs, captured.traits, captured.shape_env, {})
+        world = PrivateWorld(
+            captured.inputs, captured.traits, captured.shape_env, {}, equal=dict.fromkeys(others, symbol)
+        )
         tracker = RowTracker(_private(world, symbol), captured.state.grad_enabled, _masks(contracts))
         graph = literal_copy(captured.graph_module, world.mapping)
         _declare(tracker, captured, world, inputs)
@@ -86,7 +87,7 @@ def inspect_padding(
     if tracker.symbol in world.shape_env.replacements:
         fixed = world.shape_env.replacements[tracker.symbol]
         raise PaddingRefusedError(f"the graph fixes {name} to {fixed}")
-    return _inspection(captured, name, symbol, tracker, world, inputs, list(results), contracts)
+    return _inspection(captured, name, bound.symbols, tracker, world, inputs, list(results), contracts)
 
 
 def _private(world: PrivateWorld, symbol: Any) -> Any:
@@ -98,16 +99,16 @@ def _masks(contracts: Sequence[Pad]) -> frozenset[str]:
 
 
 def _padded_inputs(
-    captured: CapturedGraph, name: str, symbol: Any, contracts: Sequence[Pad]
+    captured: CapturedGraph, name: str, symbols: frozenset[Any], contracts: Sequence[Pad]
 ) -> tuple[PaddedInput, ...]:
-    """Every dimension of every input that has the symbol, with its contract."""
+    """Every dimension of every input that has one of the symbols, with its contract."""
     by_place = {(each.arg, each.dim): each for each in contracts}
     found = []
     for each, trait in zip(captured.inputs, captured.traits, strict=True):
         if not isinstance(each.value, torch.Tensor):
             continue
         for dim, size in enumerate(each.value.shape):
-            if symbol not in expression(size).free_symbols:
+            if not symbols & expression(size).free_symbols:
                 continue
             argument = trait.argument or argument_of(each)
             contract = by_place.get((argument, dim))
@@ -116,7 +117,7 @@ def _padded_inputs(
                 raise PaddingRefusedError(
                     f"dimension {dim} of {where} is {name} too, and no contract says how to pad it"
                 )
-            if expression(size) != symbol:
+            if expression(size) not in symbols:
                 raise PaddingRefusedError(f"dimension {dim} of {argument} is {expression(size)}, not {name}")
             if trait.is_parameter:
                 raise PaddingRefusedError(f"{argument} is a parameter")
@@ -165,7 +166,7 @@ def _pads(padded: PaddedInput, last: float, is_last: bool) -> Values:
 def _inspection(
     captured: CapturedGraph,
     name: str,
-    symbol: Any,
+    symbols: tuple[Any, ...],
     tracker: RowTracker,
     world: PrivateWorld,
     inputs: Sequence[PaddedInput],
@@ -178,7 +179,7 @@ def _inspection(
     _check_aliases(captured, results, storages, cuts)
     return Inspection(
         name=name,
-        symbols=(symbol,),
+        symbols=symbols,
         inputs=tuple(
             PaddedInput(p.position, p.dim, p.value, storages[p.position] in tracker.written) for p in inputs
         ),

@@ -66,7 +66,9 @@ class Operation:
         return self._tracker.carries(value)
 
     def values_of(self, argument: Any) -> Values:
-        """What is known of a scalar argument."""
+        """What is known of a scalar argument, or of all entries of a tensor."""
+        if isinstance(argument, torch.Tensor):
+            return self.rows(argument).whole
         if isinstance(argument, (bool, int, float)):
             return exactly(argument)
         return FINITE

@@ -22,20 +22,24 @@ ONE = sympy.Integer(1)
 class Axis:
     """A dimension of ``outer * rows * inner`` entries, of which ``rows`` grows with the padding.
 
-    ``pads`` are the entries behind the real rows, whatever their other indices are.
+    ``pads`` are the entries behind the real rows, whatever their other indices are. ``counts`` says that each
+    entry is its own place along the axis, as in an arange: looking it up is looking at the same place.
+    ``hidden`` says that entries behind the real rows of this axis are False wherever other axes are real.
     """
 
     rows: Any
     pads: Values = ANYTHING
     outer: Any = ONE
     inner: Any = ONE
+    counts: bool = False
+    hidden: bool = False
 
     @property
     def is_plain(self) -> bool:
         return bool(self.outer == 1 and self.inner == 1)
 
     def with_pads(self, pads: Values) -> Axis:
-        return replace(self, pads=pads)
+        return replace(self, pads=pads, counts=False, hidden=False)
 
     def aligns_with(self, other: Axis) -> bool:
         return (self.rows, self.outer, self.inner) == (other.rows, other.outer, other.inner)
@@ -81,7 +85,7 @@ def _factors(axes: Sequence[Axis | None], shape: Sequence[Any]) -> list[Any]:
         if axis is None:
             found.append(size)
         else:
-            found += [axis.outer, Axis(axis.rows, axis.pads), axis.inner]
+            found += [axis.outer, replace(axis, outer=ONE, inner=ONE), axis.inner]
     return [factor for factor in found if isinstance(factor, Axis) or factor != 1]
 
 
@@ -103,7 +107,7 @@ def _take(left: deque[Any], wanted: Any) -> Axis | None:
         outer, inner = (outer * part, inner) if axis is None else (outer, inner * part)
     if wanted == 0 or axis is None:
         return None
-    return Axis(axis.rows, axis.pads, outer, inner)
+    return replace(axis, outer=outer, inner=inner)
 
 
 def _part(factor: Any, wanted: Any, taken: Any) -> Any:

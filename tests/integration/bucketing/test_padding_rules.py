@@ -78,6 +78,18 @@ def masked_sdpa(x: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
     return F.scaled_dot_product_attention(q, q, q, attn_mask=m[None, None, None, :])[0, 0]
 
 
+def causal_by_places(x: torch.Tensor) -> torch.Tensor:
+    place = torch.arange(x.shape[0])
+    mask = (place[None, :] <= place[:, None]) & torch.ones((), dtype=torch.bool)
+    return F.scaled_dot_product_attention(x[None], x[None], x[None], attn_mask=mask)[0]
+
+
+def mask_by_places(x: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
+    return F.scaled_dot_product_attention(
+        x[None], x[None], x[None], attn_mask=m[torch.arange(x.shape[0])][None]
+    )[0]
+
+
 def masked_pool(x: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
     return (x * m[:, None]).sum(0) / m.sum()
 
@@ -118,6 +130,8 @@ ACCEPTED: dict[str, tuple[Function, Callable[[int], list[Any]], list[Pad]]] = {
     "gram matrix of zeros": (lambda x: x.t() @ x, rows, [Pad("x", 0, 0.0)]),
     "masked attention": (masked_attention, with_mask, XM),
     "masked sdpa": (masked_sdpa, with_mask, XM),
+    "causal mask by places": (causal_by_places, rows, X),
+    "mask looked up by places": (mask_by_places, with_mask, XM),
     "masked mean": (masked_pool, with_mask, XM),
     "sort features": (lambda x: x.sort(1)[0], rows, X),
     "triangle": (lambda x: (x @ x.t()).tril(), rows, X),
@@ -166,6 +180,23 @@ REFUSED: dict[str, tuple[Function, Callable[[int], list[Any]], list[Pad], str]] 
         X1,
         "over padded keys needs a mask that hides them",
     ),
+    "a mask the wrong way round": (
+        lambda x: F.scaled_dot_product_attention(
+            x[None],
+            x[None],
+            x[None],
+            attn_mask=torch.arange(x.shape[0])[None, :] >= torch.arange(x.shape[0])[:, None],
+        ),
+        rows,
+        X,
+        "over padded keys needs a mask that hides them",
+    ),
+    "looked up shifted": (
+        lambda x: (x * 2)[torch.arange(1, x.shape[0])],
+        rows,
+        X,
+        "index looks padded rows up by their number",
+    ),
     "looked up": (lambda x: x[torch.tensor([0, -1])], rows, X, "index looks padded rows up by their number"),
     "bad index": (lambda x: F.embedding(x, TABLE), ids, [Pad("x", 0, 11)], "looks up entry 11 of 10"),
     "convolution": (
@@ -209,3 +240,31 @@ def test_an_argument_without_a_contract_is_named() -> None:
     x = torch.randn(5, 6)
     torch.testing.assert_close(model(x, x + 1), f(x, x + 1))
     assert "dimension 0 of y is n too, and no contract says how to pad it" in refusals(model)[0].reason
+
+
+def test_one_name_that_is_two_sizes_in_a_call_is_not_padded(check: Any) -> None:
+    def f(x: torch.Tensor, m: torch.Tensor) -> Any:
+        return x * 2, m.logical_not()
+
+    model = padded(f, XM)
+    with torch.no_grad():
+        check(f, model, lambda: [torch.randn(5, 6), torch.ones(5, dtype=torch.bool)])
+        check(f, model, lambda: [torch.randn(5, 6), torch.ones(6, dtype=torch.bool)])
+        check(f, model, lambda: [torch.randn(7, 6), torch.ones(7, dtype=torch.bool)])
+    assert served(model)["padded"] >= 1
+    assert served(model).get("dynamic", 0) >= 1
+
+
+def test_two_names_padded_together(check: Any) -> None:
+    def f(x: torch.Tensor) -> Any:
+        return x.tanh().reshape(-1, 6) @ WEIGHT, x.transpose(0, 1) * 2, x.shape[0] * x.shape[1]
+
+    ladders = {"b": BucketLadder.pads([4]), "n": LADDER}
+    dims: dict[str, dict[int, str | None]] = {"x": {0: "b", 1: "n"}}
+    contracts = [Pad("x", 0, 1.0), Pad("x", 1, 2.0)]
+    model = bucketed(f, ladders, dims, inner="aot_eager", pad=contracts)
+    with torch.no_grad():
+        for batch, size in ((3, 5), (4, 5), (2, 16), (4, 16), (3, 11)):
+            check(f, model, lambda b=batch, n=size: [torch.randn(b, n, 6)])
+    assert refusals(model) == []
+    assert served(model) == {"padded": 4, "exact": 1}

@@ -21,24 +21,43 @@ def embedding(operation: Operation) -> Rows:
 
 
 def index(operation: Operation) -> Rows:
-    """Advanced indexing of dimensions that are no rows; the indices may be."""
+    """Advanced indexing of dimensions that are no rows, or of rows by their own places."""
     source = operation["self"]
     rows = operation.rows(source)
     given = list(operation["indices"])
     used = [dim for dim, each in enumerate(given) if each is not None]
-    if any(rows.axes[dim] is not None for dim in used):
-        raise operation.refuse("looks padded rows up by their number")
     indices = [given[dim] for dim in used]
+    own = [_own_place(operation, rows.axes[dim], each) for dim, each in zip(used, indices, strict=True)]
     if any(each.dtype == torch.bool for each in indices):
         raise operation.refuse("keeps as many entries as a mask says")
     for dim, each in zip(used, indices, strict=True):
         _check_index(operation, operation.rows(each), source.shape[dim])
     width = max(each.dim() for each in indices)
     looked_up = [_broadcast(operation, indices, width, place) for place in range(width)]
+    looked_up = [axis and axis.with_pads(rows.whole) for axis in looked_up]
+    for dim, place in zip(used, own, strict=True):
+        axis = rows.axes[dim]
+        if place is not None and axis is not None:
+            looked_up[width - place] = axis
     first = used[0] if used == list(range(used[0], used[-1] + 1)) else 0
     kept = [axis for dim, axis in enumerate(rows.axes) if dim not in used]
     axes = (*kept[:first], *looked_up, *kept[first:])
-    return Rows(tuple(axis and axis.with_pads(rows.whole) for axis in axes), rows.whole)
+    return Rows(tuple(axes), rows.whole)
+
+
+def _own_place(operation: Operation, axis: Axis | None, chosen: torch.Tensor) -> int | None:
+    """Where, counted from the end, an index goes through the rows of ``axis`` in order; None for no rows."""
+    if axis is None:
+        return None
+    axes = operation.rows(chosen).axes
+    through = [dim for dim, own in enumerate(axes) if own is not None]
+    if len(through) == 1:
+        own = axes[through[0]]
+        others = [size for dim, size in enumerate(sizes(chosen)) if dim != through[0]]
+        if own is not None and own.counts and own.aligns_with(axis) and all(size == 1 for size in others):
+            from_end: int = chosen.dim() - through[0]
+            return from_end
+    raise operation.refuse("looks padded rows up by their number")
 
 
 def index_select(operation: Operation) -> Rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -38,7 +39,10 @@ def count(operation: Operation) -> Rows:
         raise operation.refuse("computes with the padded size as a number")
     if operation.carries(operation.get("end")) and operation.get("step", 1) != 1:
         raise operation.refuse("takes steps through padded rows")
-    return _of_shape(operation, FINITE)
+    made = _of_shape(operation, FINITE)
+    if operation.get("start", 0) != 0:
+        return made
+    return Rows(tuple(axis and replace(axis, counts=True) for axis in made.axes), made.whole)
 
 
 def like(value: Values | None) -> Any:

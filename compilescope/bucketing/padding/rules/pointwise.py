@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -9,6 +10,9 @@ import torch
 from compilescope.bucketing.padding.operation import Operation, sizes
 from compilescope.bucketing.padding.rows import Axis, Rows
 from compilescope.bucketing.padding.values import ANYTHING, FINITE, TRUTH, Values, of_operation, truth
+
+_COMPARISONS = {"le": 1, "lt": 1, "ge": -1, "gt": -1}
+"""Which way round the earlier place comes before the later one."""
 
 _NOT_OPERANDS = ("rounding_mode", "approximate", "non_blocking", "memory_format", "dtype", "layout")
 
@@ -22,13 +26,38 @@ def pointwise(operation: Operation) -> list[Rows]:
         for name, value in operation.arguments.items()
         if value is not None and name not in _NOT_OPERANDS
     ]
-    return [_combined(operation, operands, out)]
+    if operation.name in ("add", "sub") and operation.values_of(operands[1]).only == 0:
+        return [operation.rows(operands[0])]
+    return [_hiding(operation, operands, _combined(operation, operands, out))]
 
 
 def _combined(operation: Operation, operands: list[Any], out: torch.Tensor) -> Rows:
     axes = tuple(_axis(operation, operands, out, dim) for dim in range(out.dim()))
     whole = of_operation(operation.name, [_whole(operation, each) for each in operands])
     return Rows(axes, _typed(whole, out))
+
+
+def _hiding(operation: Operation, operands: list[Any], rows: Rows) -> Rows:
+    """A causal mask by places: a key behind the real rows is later than every real query."""
+    tensors = [each for each in operands if isinstance(each, torch.Tensor)]
+    if operation.name in _COMPARISONS and len(tensors) == 2:
+        earlier, later = (
+            _aligned(operation, each, rows) for each in tensors[:: _COMPARISONS[operation.name]]
+        )
+        counted = {dim for dim, axis in enumerate(later) if axis is not None and axis.counts}
+        hidden = {d for d, axis in enumerate(earlier) if axis and axis.counts and counted - {d}}
+    elif operation.name in ("bitwise_and", "logical_and"):
+        aligned = [_aligned(operation, each, rows) for each in tensors]
+        hidden = {dim for axes in aligned for dim, axis in enumerate(axes) if axis and axis.hidden}
+    else:
+        return rows
+    axes = [axis and replace(axis, hidden=dim in hidden) for dim, axis in enumerate(rows.axes)]
+    return Rows(tuple(axes), rows.whole)
+
+
+def _aligned(operation: Operation, tensor: torch.Tensor, rows: Rows) -> tuple[Axis | None, ...]:
+    missing: int = len(rows.axes) - tensor.dim()
+    return (None,) * missing + operation.rows(tensor).axes
 
 
 def _axis(operation: Operation, operands: list[Any], out: torch.Tensor, dim: int) -> Axis | None:

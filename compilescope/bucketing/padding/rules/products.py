@@ -89,6 +89,8 @@ def _check_hidden(operation: Operation, query: Rows, key: Rows, value: Rows) -> 
 
 
 def _hides(axis: Axis, hidden: float, dtype: torch.dtype) -> bool:
+    if axis.hidden and dtype == torch.bool:
+        return True
     return axis.pads.only == hidden or (dtype != torch.bool and axis.pads.high <= torch.finfo(dtype).min)
 
 
