@@ -73,11 +73,14 @@ def command(
 
         text = trace_text(recording, trace)
     else:
-        loaded = load_with_texts(recording)
-        loaded = redacted(loaded) if redact else loaded
-        if summarize or chosen == "github":
-            append_job_summary(loaded.report, asked=summarize)
-        text = drawn(loaded, chosen)
+        from compilescope.recording.process import gc_paused
+
+        with gc_paused():
+            loaded = load_with_texts(recording)
+            loaded = redacted(loaded) if redact else loaded
+            if summarize or chosen == "github":
+                append_job_summary(loaded.report, asked=summarize)
+            text = drawn(loaded, chosen)
     if not to_file:
         write(text)
         return

@@ -25,7 +25,7 @@ _BUNDLE = "vendor/plotly-basic.min.js"
 _SCRIPTS = ("static/unpack.js", "static/code.js", "static/flow.js", "static/page.js")
 _CHART_SCRIPTS = ("static/charts.js",)
 _NESTED_ROWS = 2000
-MAX_DETAILED = 200
+MAX_DETAILED = 120
 
 
 def render(
@@ -108,6 +108,17 @@ def _policy(script_sources: list[str]) -> str:
     )
 
 
+def _bytecode_cache() -> jinja2.BytecodeCache | None:
+    """Compiling the templates takes as long as filling them in for a large recording: once is enough.
+
+    A folder of the user's alone below the system's temporary one; without such a place, none.
+    """
+    try:
+        return jinja2.FileSystemBytecodeCache()
+    except (OSError, RuntimeError):
+        return None
+
+
 @cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
@@ -118,6 +129,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        bytecode_cache=_bytecode_cache(),
     )
     environment.filters.update(
         seconds=units.seconds,
