@@ -16,7 +16,7 @@ class BreakWords:
     fix_kind: str
     summary: str
     fix: str
-    wrong: str | None = None
+    wrong: str
 
 
 _GUARD = "wrap it in `if not torch.compiler.is_compiling():`, log from the caller, or remove it"
@@ -84,6 +84,7 @@ WORDS = {
         "register_fake",
         "a custom op has no fake implementation",
         "register one with @op.register_fake: it returns an empty tensor of the right shape and dtype",
+        "its output may depend on the values of its inputs: then no fake output has the right shape",
     ),
     "context_manager_unsupported": BreakWords(
         OUTSIDE,
@@ -104,7 +105,10 @@ WORDS = {
         "the mark may be there because the function cannot be compiled",
     ),
     "explicit_graph_break": BreakWords(
-        "remove_explicit_break", "the code asks for a graph break", "remove torch._dynamo.graph_break()"
+        "remove_explicit_break",
+        "the code asks for a graph break",
+        "remove torch._dynamo.graph_break()",
+        "the break may be there to keep a part out of the graph that compiles wrongly or too slowly",
     ),
     "exception_raised": BreakWords(
         OUTSIDE,
@@ -113,7 +117,10 @@ WORDS = {
         "if the call raises without torch.compile too, the program is at fault",
     ),
     "time_call": BreakWords(
-        OUTSIDE, "a clock is read inside the compiled function", "time the call from outside"
+        OUTSIDE,
+        "a clock is read inside the compiled function",
+        "time the call from outside",
+        "a time that the result depends on cannot move: pass it in as an argument",
     ),
     "random_call": BreakWords(
         "replace_with_torch_op",
@@ -125,26 +132,43 @@ WORDS = {
         "accept_library_break",
         "a learning rate scheduler wraps optimizer.step(), and Dynamo does not trace the wrapper",
         "nothing needs changing: the step behind it is compiled as a graph of its own",
+        "nothing is lost unless the wrapper itself does work",
     ),
     "generator_unsupported": BreakWords(
         "materialize_generator",
         "Dynamo cannot trace this generator",
         "build a list before the compiled function",
+        "a long or endless generator must not become a list: then iterate outside the compiled function",
     ),
     "copy_of_tensor": BreakWords(
-        "replace_with_torch_op", "copy.deepcopy() of a tensor cannot be compiled", "use tensor.clone()"
+        "replace_with_torch_op",
+        "copy.deepcopy() of a tensor cannot be compiled",
+        "use tensor.clone()",
+        "a copy that must keep hooks or subclass state is not what clone() makes",
     ),
     "skipped_function": BreakWords(
         OUTSIDE,
         "Dynamo does not trace into the function called",
         f"{_MOVE}; a C extension that works on tensors can be a torch.library.custom_op",
+        "a cheap call between two large graphs costs little: the split may not matter",
     ),
-    "unsupported_method": BreakWords(OUTSIDE, "Dynamo cannot trace this method call", _MOVE),
-    "unsupported_builtin": BreakWords(OUTSIDE, "Dynamo cannot trace this builtin", _MOVE),
+    "unsupported_method": BreakWords(
+        OUTSIDE,
+        "Dynamo cannot trace this method call",
+        _MOVE,
+        "a newer torch may trace it: torch's message names what it knows today",
+    ),
+    "unsupported_builtin": BreakWords(
+        OUTSIDE,
+        "Dynamo cannot trace this builtin",
+        _MOVE,
+        "a newer torch may trace it: torch's message names what it knows today",
+    ),
     "unsupported_function": BreakWords(
         OUTSIDE,
         "Dynamo cannot trace this call",
         f"{_MOVE}; a C extension that works on tensors can be a torch.library.custom_op",
+        "a newer torch may trace it: torch's message names what it knows today",
     ),
     "break_in_library": BreakWords(
         "library_switch_or_disable",

@@ -14,6 +14,13 @@ from compilescope.units import count, seconds
 
 _WASTE = 0.25  # of all rows computed
 _OUTSIDE = 0.25  # of all calls
+_COULD_BE_WRONG = {
+    "bucket_refused": "another captured graph of the same function may admit the rung",
+    "bucket_never_hit": "the sizes may come in other runs: this one may have been too short",
+    "bucket_ladder_poor_fit": "padded rows cost little where the device is not the bottleneck",
+    "bucket_traffic_outside": "the dynamic artifact may be as fast at those sizes: measure it",
+    "bucket_does_not_pay": "the run was a short trial of a long one, or the cache is warm next time",
+}
 _LADDER = ("pin", "pad", "range")
 _SERVED = (*_LADDER, "dynamic", "eager")
 
@@ -143,7 +150,9 @@ def _finding(
     row = next((g for g in facts.report.graphs if g.compile_id == graph), None)
     place = Place(row.file, row.line, row.function) if row else Place(None, None, graph)
     name = f"{place.function}()" if row else f"graph {graph}"
-    telling = Telling(rule, fix_kind, f"{name}: {summary}", fix, subject)
+    telling = Telling(
+        rule, fix_kind, f"{name}: {summary}", fix, subject, could_be_wrong=_COULD_BE_WRONG[rule]
+    )
     return finding(facts, Cause(), place, telling, severity)
 
 

@@ -12,7 +12,7 @@ class FailureWords:
     fix_kind: str
     summary: str
     fix: str
-    wrong: str | None = None
+    wrong: str
 
 
 WORDS = {
@@ -39,18 +39,21 @@ WORDS = {
         "see_guard",
         "fullgraph=True turns the recompile limit into an error",
         "make what changes between calls the same, or data",
+        "with a limit above the number of values that ever come, each is compiled once and no call raises",
     ),
     "suppressed_error": FailureWords(
         "fix_or_exclude",
         "compiling failed, the error was suppressed, and the function runs eager without a word",
         "turn torch._dynamo.config.suppress_errors off to see the error, then fix the line or leave it out "
         "of the compiled function",
+        "the error may be in a part that hardly runs: then leaving it eager costs nothing",
     ),
     "backend_error": FailureWords(
         "fix_or_exclude",
         "the compiler behind Dynamo failed",
         'check with backend="aot_eager": if that works, the fault is Inductor\'s; leave the operation '
         "out with torch.compiler.disable, or try another torch version",
+        "the fault may be the machine's: no C++ compiler, no memory, no driver",
     ),
     "error_in_compiled_code": FailureWords(
         "fix_error",

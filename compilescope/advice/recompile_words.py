@@ -18,7 +18,7 @@ class RecompileWords:
     fix_kind: str
     summary: str
     fix: str
-    wrong: str | None = None
+    wrong: str
 
 
 WORDS = {
@@ -98,6 +98,7 @@ WORDS = {
         "pass_as_tensor",
         "the global {source} changes between calls, and globals are always compiled in as constants",
         "pass it to the compiled function as a 0-dim tensor argument",
+        "a global that is set once, after the first call, recompiles once and never again",
     ),
     "number_in_container": RecompileWords(
         "pass_as_tensor",
@@ -169,6 +170,7 @@ WORDS = {
         "accept_or_warm_up",
         "{source} comes in {number} sizes, and each has a graph of its own that is used again",
         "nothing if these are the rungs of a ladder; call each size once before serving",
+        "if sizes keep coming that were not seen yet, it is drift, and each costs a compile",
     ),
     "size_zero_or_one": RecompileWords(
         "avoid_sizes_zero_and_one",
@@ -225,6 +227,7 @@ WORDS = {
         "expected_or_eager_eval",
         "train() and eval() alternate: one graph for each is right, going back costs nothing",
         'nothing; for a short validation torch.compiler.set_stance("force_eager") saves the second compile',
+        "if each switch compiles again, something else changes with it",
     ),
     "backend_or_options_change": RecompileWords(
         "one_compile_call",
@@ -242,11 +245,13 @@ WORDS = {
         "mark_dynamic_or_pad",
         "two sizes were equal at first, so torch took them for one: {source}",
         "mark both dims with torch._dynamo.mark_dynamic before the first call, and make that with two sizes",
+        "sizes that are always equal in real use were different only in this run",
     ),
     "mark_dynamic_differs": RecompileWords(
         "mark_before_first_call",
         "a dynamic mark on {source} came after the first compile, or differs between calls",
         "mark before the first call, and the same on every call",
+        "the marks may differ on purpose, for one graph each",
     ),
     "storage_offset_change": RecompileWords(
         "normalise_at_boundary",
@@ -264,6 +269,7 @@ WORDS = {
         "set_before_first_call",
         "a global setting of torch changes between calls: {source}",
         "set it once before the first call",
+        "a library may change the setting and put it back: then only the order of calls can be changed",
     ),
     "thread_mixed_modes": RecompileWords(
         "one_mode_and_dynamic_dim",
@@ -278,6 +284,9 @@ WORDS = {
         "the waiting rank is not the guilty one: its time shows in the collective",
     ),
     "unexplained_recompile": RecompileWords(
-        "see_guard", "{source} differed from what was compiled", "make it the same on every call", None
+        "see_guard",
+        "{source} differed from what was compiled",
+        "make it the same on every call",
+        "the cause is unknown: neither torch's message nor the guards that were checked again name it",
     ),
 }

@@ -10,7 +10,7 @@ import pytest
 from report_rows import frame, graph, tensor
 
 from compilescope.advice import Finding, advise
-from compilescope.analysis.report import Bucket, Report
+from compilescope.analysis.report import Bucket, BucketSize, Report
 
 MakeReport = Callable[..., Report]
 
@@ -136,3 +136,30 @@ def test_many_recorded_sizes_are_one_finding(report: MakeReport) -> None:
     texts = [f"{text}We have observed {n} distinct sizes." for n in (9, 17)]
     (found,) = advise(report(), warnings=[*texts, "torch._dynamo hit config.recompile_limit (8)"])
     assert (found.rule, found.cost["cudagraph_sizes"].value) == ("cudagraph_rerecorded", 17)
+
+
+def test_traffic_outside_the_ladder_is_told_from_a_quarter_of_the_calls_on(report: MakeReport) -> None:
+    outside = rung(0, kind="dynamic", compile_s=1.0, sizes=[BucketSize({"s0": 48}, 9), BucketSize(None, 1)])
+    (found,) = advise(report(buckets=[rung(32), outside], graphs=[graph()]))
+    assert (found.rule, found.severity, found.executions) == ("bucket_traffic_outside", "low", 10)
+    assert found.summary.endswith(
+        "10 of 20 calls came with sizes that are not on the ladder, and go to the dynamic artifact: 48"
+    )
+    (eager,) = advise(report(buckets=[rung(32), replace(outside, kind="eager")], graphs=[graph()]))
+    assert (eager.severity, "run eager" in eager.summary) == ("medium", True)
+    few = [rung(32, hits=90), outside]
+    assert advise(report(buckets=few, graphs=[graph()])) == []
+    alone = [outside]  # no ladder to be outside of
+    assert advise(report(buckets=alone, graphs=[graph()])) == []
+
+
+def test_rungs_that_cost_more_than_the_rest_of_the_run_cannot_have_paid(report: MakeReport) -> None:
+    def run(wall_s: float, compiling_s: float | None) -> list[Finding]:
+        rows = report(wall_s=wall_s, buckets=[rung(16), rung(32)], graphs=[graph()])
+        return advise(replace(rows, totals=replace(rows.totals, compile_wall_s=compiling_s)))
+
+    (found,) = run(7.0, 4.0)
+    assert (found.rule, found.severity, found.cost["compile_s"].value) == ("bucket_does_not_pay", "note", 4.0)
+    assert "2 static rungs took 4.00 s to compile, more than all of the run that was not" in found.summary
+    assert run(9.0, 4.0) == []
+    assert run(7.0, None) == []

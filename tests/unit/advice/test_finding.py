@@ -106,3 +106,12 @@ def test_every_rule_has_a_page_that_is_listed_and_every_page_a_rule() -> None:
         page = (PAGES / f"{rule}.md").read_text(encoding="utf-8")
         assert page.startswith(f"({rule})=\n"), rule
         assert rule in index
+
+
+def test_every_rule_says_what_could_make_it_wrong() -> None:
+    missing = [
+        rule
+        for rule in catalog()
+        if "## What could make this wrong" not in (PAGES / f"{rule}.md").read_text(encoding="utf-8")
+    ]
+    assert missing == []
