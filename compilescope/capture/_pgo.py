@@ -1,7 +1,7 @@
 """Dynamo's profile cache: whether sizes that changed in an earlier run were known from the start.
 
-torch looks it up once per process and reset, and leaves no event of a miss, nor of not looking at all, which is
-what happens without a job id.
+torch looks it up once per process and reset. It leaves no event of a miss, nor of not looking at all,
+which is what happens without a job id.
 """
 
 from __future__ import annotations

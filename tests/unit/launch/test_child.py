@@ -90,12 +90,14 @@ def test_torch_that_a_pth_file_imported_already(finder, monkeypatch, loaded):
     monkeypatch.setattr(_child, "TorchImport", lambda *_: finder)
     monkeypatch.setattr(sys, "meta_path", [])
     monkeypatch.setenv("COMPILESCOPE_RECORDING", "/REC")
+    monkeypatch.setenv(_child.ROOT_PID, "41")  # set by start() otherwise, for every later test of this worker
     monkeypatch.delitem(sys.modules, "torch", raising=False)
     if loaded:
         monkeypatch.setitem(sys.modules, "torch", ModuleType("torch"))
     _child.start()
     assert bool(finder.attached) is loaded
     assert (finder in sys.meta_path) is not loaded
+    assert os.environ[_child.ROOT_PID] == "41"
 
 
 def test_failing_torch_keeps_the_finder(finder, monkeypatch):
