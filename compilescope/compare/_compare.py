@@ -13,10 +13,11 @@ from compilescope.compare.files import paired_files
 from compilescope.compare.findings import findings_diff
 from compilescope.compare.graphs import Unit, function_changes, paired, units
 from compilescope.compare.kernels import choice_changes, kernel_changes
-from compilescope.compare.places import Places
+from compilescope.compare.places import Places, shared_ranks
 from compilescope.compare.run import Recorded
 from compilescope.compare.sizes import sizes_changes
 from compilescope.compare.verdict import direction, others, verdict
+from compilescope.units import count
 
 _OF_A_GRAPH = ("ops", "calls", "sizes_seen", "kernels", "autotune")
 
@@ -30,7 +31,8 @@ def compare(base: Recorded, head: Recorded, limits: TimeLimits | None = None) ->
     limits = limits or TimeLimits()
     files = paired_files(_files(base), _files(head), (base.report.recording.name, head.report.recording.name))
     at = Places(base, files[0]), Places(head, files[1])
-    mine, theirs = units(base, at[0]), units(head, at[1])
+    ranks = shared_ranks(*at)
+    mine, theirs = units(base, at[0], ranks), units(head, at[1], ranks)
     graphs = paired(mine, theirs)
     elsewhere = environment(base.report, head.report)
 
@@ -39,7 +41,7 @@ def compare(base: Recorded, head: Recorded, limits: TimeLimits | None = None) ->
     functions = function_changes((mine, at[0]), (theirs, at[1]))
     kernels = kernel_changes(graphs.pairs, *at)
     choices = choice_changes(graphs.pairs, *at)
-    sizes = sizes_changes(base, head, at)
+    sizes = sizes_changes(base, head, at, ranks)
     keys, unread = cache_key_rows(base, head, graphs, at)
 
     also = others(functions, kernels, choices, sizes, keys)
@@ -74,7 +76,12 @@ def compare(base: Recorded, head: Recorded, limits: TimeLimits | None = None) ->
         direction=word,
         verdict=verdict(word, elsewhere, findings, counts, times, also),
         environment=elsewhere,
-        conditions=[*conditions(base.report, head.report), *_strangers(mine, theirs), *notes],
+        conditions=[
+            *conditions(base.report, head.report),
+            *_strangers(mine, theirs),
+            *_ranks(at, ranks),
+            *notes,
+        ],
         findings=findings,
         counts=counts,
         times=times,
@@ -91,6 +98,13 @@ def _strangers(mine: Sequence[Unit], theirs: Sequence[Unit]) -> Iterator[str]:
     known = {unit.key for unit in mine}, {unit.key for unit in theirs}
     if all(known) and known[0].isdisjoint(known[1]):
         yield "no compiled function is in both: these may be runs of different programs"
+
+
+def _ranks(at: tuple[Places, Places], shared: set[int]) -> Iterator[str]:
+    for name, places in zip(("BASE", "HEAD"), at, strict=True):
+        only = sorted(places.ranks - shared - {-1})
+        if only:
+            yield f"only {name} has {count(len(only), 'rank')} more ({only[0]} to {only[-1]}): not compared"
 
 
 def _files(run: Recorded) -> set[str]:

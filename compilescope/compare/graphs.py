@@ -41,15 +41,15 @@ class Pairs:
     left: tuple[list[Unit], list[Unit]]
 
 
-def units(run: Recorded, places: Places) -> list[Unit]:
-    """In the order of the report, where a backward graph follows its forward graph."""
+def units(run: Recorded, places: Places, ranks: set[int]) -> list[Unit]:
+    """Of processes with these ranks. In a report a backward graph follows its forward graph."""
     found: list[Unit] = []
     for graph in run.report.graphs:
         if graph.backward and found:
             found[-1].backward.append(graph)
         else:
             found.append(Unit(places.key(graph), places.part(graph), graph))
-    return found
+    return [unit for unit in found if unit.key.rank in ranks]
 
 
 def paired(base: Sequence[Unit], head: Sequence[Unit]) -> Pairs:

@@ -49,6 +49,7 @@ class Places:
 
     @property
     def ranks(self) -> set[int]:
+        """-1 stands for processes without one."""
         return set(self._ranks.values())
 
     def key(self, row: Located) -> FunctionKey:
@@ -76,6 +77,12 @@ class Places:
             for key, found in lines.items()
             for number, line in enumerate(sorted(found), 1)
         }
+
+
+def shared_ranks(base: Places, head: Places) -> set[int]:
+    """Those to compare. Jobs of different sizes are compared as far as they are the same job."""
+    shared = base.ranks & head.ranks
+    return shared if any(rank >= 0 for rank in shared) else base.ranks | head.ranks
 
 
 def _spot(row: Located) -> tuple[str, str, int]:

@@ -13,10 +13,13 @@ _MOVED = 0.05  # of the calls; less is one more batch in a longer run
 _Seen = Mapping[tuple[FunctionKey, str], Counter[int]]
 
 
-def sizes_changes(base: Recorded, head: Recorded, at: tuple[Places, Places]) -> list[SizesChange]:
+def sizes_changes(
+    base: Recorded, head: Recorded, at: tuple[Places, Places], ranks: set[int]
+) -> list[SizesChange]:
     """Of sizes that one of the runs counted, by the name of the input: ``x.size(0)``."""
     old, new = _seen(base, at[0]), _seen(head, at[1])
-    rows = (_changed(key, old, new, at) for key in sorted(old.keys() | new.keys()))
+    keys = sorted(key for key in old.keys() | new.keys() if key[0].rank in ranks)
+    rows = (_changed(key, old, new, at) for key in keys)
     return joined_ranks(row for row in rows if row is not None)
 
 

@@ -66,7 +66,7 @@ def test_methods_of_one_name_are_told_apart_by_their_class():
 def test_the_most_alike_graphs_are_paired():
     base = made(frames=[frame()], graphs=[graph("0/0", sizes=(8, 16)), graph("0/1", sizes=("s7", 16))])
     head = made(frames=[frame()], graphs=[graph("0/0", sizes=("s3", 16)), graph("0/1", sizes=(8, 16))])
-    found = paired(units(base, Places(base, {})), units(head, Places(head, {})))
+    found = paired(units(base, Places(base, {}), {-1}), units(head, Places(head, {}), {-1}))
     assert [(p.base.forward.compile_id, p.head.forward.compile_id) for p in found.pairs] == [
         ("0/0", "0/1"),
         ("0/1", "0/0"),
@@ -76,7 +76,7 @@ def test_the_most_alike_graphs_are_paired():
 
 def test_a_backward_graph_belongs_to_the_forward_before_it():
     run = made(graphs=[graph(), graph(backward=True), graph("0/1")])
-    found = units(run, Places(run, {}))
+    found = units(run, Places(run, {}), {-1})
     assert [len(unit.backward) for unit in found] == [1, 0]
 
 
@@ -89,3 +89,18 @@ def test_a_change_of_every_rank_is_said_once():
     assert change.place.ranks == [0, 1]
     only = made(processes=ranks, frames=frames, graphs=[graph(process="p0"), graph(process="p1", ops=9)])
     assert compare(base, only).functions[0].place.ranks == [1]
+
+
+def test_a_job_of_another_size_is_compared_as_far_as_it_is_the_same():
+    def job(size: int):
+        ranks = [process(n) for n in range(size)]
+        return made(
+            processes=ranks,
+            frames=[frame(process=p.id) for p in ranks],
+            graphs=[graph(process=p.id) for p in ranks],
+        )
+
+    diff = compare(job(2), job(4))
+    assert diff.functions == []
+    assert "only HEAD has 2 ranks more (2 to 3): not compared" in diff.conditions
+    assert "only BASE has 2 ranks more (2 to 3): not compared" in compare(job(4), job(2)).conditions
