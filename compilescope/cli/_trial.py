@@ -17,23 +17,32 @@ from compilescope.launch import Target
 _KINDS: dict[str, Literal["module", "code"]] = {"-m": "module", "-c": "code"}
 
 
-def target_of(words: Sequence[str], recording: Path) -> Target:
-    """What stands after ``--``, as after ``run``; the recorded program where nothing does.
+def target_of(words: Sequence[str], recording: Path) -> tuple[Target, Path]:
+    """What stands after ``--``, as after ``run``, here; without it the recorded program, where it was run.
 
     Raises UsageError for an option without a name, and where the recording does not name its program.
     """
     if not words:
-        from compilescope.model import load
-        from compilescope.recording import open_recording
-        from compilescope.trial.sides import recorded_target
-
-        return recorded_target(load(open_recording(recording), detail=False))
+        return _recorded(recording)
     kind = _KINDS.get(words[0])
     if kind is None:
-        return Target("script", words[0], tuple(words[1:]))
+        return Target("script", words[0], tuple(words[1:])), Path.cwd()
     if len(words) < 2:
         raise UsageError(f"{words[0]} needs a {kind}")
-    return Target(kind, words[1], tuple(words[2:]))
+    return Target(kind, words[1], tuple(words[2:])), Path.cwd()
+
+
+def _recorded(recording: Path) -> tuple[Target, Path]:
+    from compilescope.model import load
+    from compilescope.recording import open_recording
+    from compilescope.trial.sides import recorded_target
+
+    run = load(open_recording(recording), detail=False)
+    target, cwd = recorded_target(run), run.launch.get("cwd")
+    place = Path(cwd) if isinstance(cwd, str) and Path(cwd).is_dir() else Path.cwd()
+    if place.resolve() != Path.cwd().resolve():
+        say(f"running in {place}, as recorded")
+    return target, place
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import chdir
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,10 +41,11 @@ def command(recording: Path, words: tuple[str, ...], form: Literal["text", "json
     """
     from compilescope.cli._trial import answer, kept_folder, target_of
 
-    target = target_of(words, recording)
+    recording = recording.absolute()
+    target, place = target_of(words, recording)
     if how["against"] is not None and any(how[name] for name in ("either", "rules", "diffs", "bucketed")):
         raise UsageError("--against eager goes with --set, not with --apply")
-    with kept_folder(how.pop("keep")) as folder:
+    with kept_folder(how.pop("keep")) as folder, chdir(place):
         told = answer(recording, target, folder, **how)
     write(json.dumps(told.plain(), indent=2) + "\n" if form == "json" else told.text())
     return told.exit_status

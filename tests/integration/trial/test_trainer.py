@@ -51,9 +51,13 @@ def test_a_recorded_module_or_code_is_run_again_as_it_was(verify, tmp_path, monk
     )
     (tmp_path / "looped.py").write_text(f"import sys\nassert sys.argv[1:] == ['--fast']\n{code}")
     run_program(Target("module", "looped", ("--fast",)), output=Path("module"), say=lambda _: None)
-    status, told = verify("module", "--against", "eager", "-n", "1")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    status, told = verify("../module", "--against", "eager", "-n", "1")
+    assert Path.cwd() == elsewhere
     assert (told["compiled"][0]["exit_status"], told["eager"][0]["exit_status"]) == (0, 0)
     assert (told["compiled"][0]["graphs"], told["eager"][0]["graphs"], told["steps"]) == (1, 0, 7)
     assert status in (0, 1)
-    _, given = verify("module", "--against", "eager", "-n", "1", "--", "-c", code)
+    _, given = verify("../module", "--against", "eager", "-n", "1", "--", "-c", code)
     assert (given["compiled"][0]["graphs"], given["steps"]) == (1, 7)
