@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
 from compilescope.analysis.index import Index
@@ -27,6 +28,7 @@ class _Entry:
     bypassed: str | None = None
     live: bool = True
     rungs: dict[str, Bucket] = field(default_factory=dict)
+    copies: dict[str, list[tuple[int, list[str]]]] = field(default_factory=dict)
 
 
 def buckets(index: Index) -> list[Bucket]:
@@ -39,7 +41,9 @@ def buckets(index: Index) -> list[Bucket]:
         labels = dict.fromkeys((*entry.rungs, *(rung for k, rung in counted if k == key)))
         for label in labels:
             row = entry.rungs.get(label) or _unannounced(key, entry, label, counted[(key, label)])
-            rows.append(_placed(index, entry, _with_hits(row, counted.get((key, label), []), has_counts)))
+            counts = counted.get((key, label), [])
+            served = _with_hits(row, counts, has_counts)
+            rows.append(_placed(index, entry, _with_padding(served, counts, entry.copies.get(label))))
     return rows
 
 
@@ -57,10 +61,13 @@ def _entries(events: Sequence[BucketEvent]) -> dict[_EntryKey, _Entry]:
             symbols = fields.get("symbols") or ()
             entry.names = tuple(str(s["name"]) for s in symbols if s.get("name"))
             entry.bypassed = _text(fields.get("bypassed"))
+        elif event.event == "RungVerified":
+            _verify(entry, fields)
         else:
             row = _of_event(event.event, key, entry, fields)
             if row is not None:
                 entry.rungs[row.rung] = row
+                entry.copies[row.rung] = list(fields.get("copied_bytes") or ())
     return found
 
 
@@ -85,6 +92,7 @@ def _of_event(name: str, key: _EntryKey, entry: _Entry, fields: Mapping[str, Any
             predicate=[str(p) for p in fields.get("predicate") or ()],
             same_code_as=_text(fields.get("same_code_as")),
             split_from=_text(fields.get("split_from")),
+            random=[str(draw) for draw in fields.get("random") or ()],
         )
     if name == "RungRefused":
         reason, guard = str(fields.get("reason")), _text(fields.get("guard"))
@@ -114,18 +122,44 @@ def _with_hits(row: Bucket, counts: Sequence[Dispatch], has_counts: bool) -> Buc
     served = row.refused is None and row.failed is None
     hits = sum(c.count for c in counts) if counts else 0 if has_counts and served else None
     merged: dict[tuple[tuple[str, int], ...] | None, int] = defaultdict(int)
-    padded = 0
     for c in counts:
         values = dict(zip(c.names, c.sizes, strict=False)) if c.sizes is not None else None
         merged[tuple(values.items()) if values is not None else None] += c.count
-        padded += c.count * _padding(row, values or {})
     sizes = sorted(merged.items(), key=lambda item: (-item[1], item[0] or ()))
     return replace(
         row,
         hits=hits,
-        padded_rows=padded if hits is not None else None,
         sizes=[BucketSize(dict(key) if key is not None else None, n) for key, n in sizes],
     )
+
+
+def _with_padding(row: Bucket, counts: Sequence[Dispatch], copies: Sequence[Any] | None) -> Bucket:
+    if row.hits is None:
+        return row
+    known = [(dict(zip(c.names, c.sizes, strict=False)), c) for c in counts if c.sizes is not None]
+    padded = sum(c.count * _padding(row, values) for values, c in known)
+    if row.kind != "pad":
+        return replace(row, padded_rows=padded)
+    whole = prod(size for size in row.dims.values() if isinstance(size, int))
+    computed = whole * sum(c.count for _, c in known)
+    copied = sum(c.count * _copied(copies or (), values) for values, c in known if c.outcome == "padded")
+    return replace(
+        row,
+        padded_rows=padded,
+        padded_share=round(padded / computed, 4) if computed else None,
+        copied_bytes=copied if copies else None,
+    )
+
+
+def _copied(terms: Sequence[Any], values: Mapping[str, int]) -> int:
+    return sum(factor * prod(values.get(name, 0) for name in names) for factor, names in terms)
+
+
+def _verify(entry: _Entry, fields: Mapping[str, Any]) -> None:
+    row = entry.rungs.get(str(fields.get("rung")))
+    worst = fields.get("difference")
+    if row is not None and worst is not None:
+        entry.rungs[row.rung] = replace(row, verified=max(float(worst), row.verified or 0.0))
 
 
 def _padding(row: Bucket, values: Mapping[str, int]) -> int:

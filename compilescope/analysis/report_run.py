@@ -138,6 +138,10 @@ class Bucket:
     compile_s: float | None = None
     hits: int | None = None
     padded_rows: int | None = None
+    padded_share: float | None = None  # of the rows it computed; estimates the share of its device time
+    copied_bytes: int | None = None  # to pad and to cut, over all calls
+    verified: float | None = None  # largest relative difference to the unpadded graph
+    random: list[str] = field(default_factory=list)  # operations that draw others than unpadded
     refused: str | None = None
     failed: str | None = None
     cache: str | None = None

@@ -11,7 +11,8 @@ from compilescope.model.values import CompileId
 from compilescope.recording import Record
 
 _OF_MAPPINGS = ("inputs", "symbols")
-_LISTS = (*_OF_MAPPINGS, "sizes", "hints", "predicate")
+_OF_TEXTS = ("predicate", "random")
+_LISTS = (*_OF_MAPPINGS, *_OF_TEXTS, "sizes", "hints", "copied_bytes")
 
 
 class Buckets:
@@ -42,7 +43,7 @@ def _checked(m: Mapping[str, Any]) -> dict[str, Any]:
     """Fields of the types the protocol gives them; one of another type is absent."""
     checked: dict[str, Any] = {name: f.text(m.get(name)) for name in m if name not in _LISTS}
     checked |= {name: f.number(m.get(name)) for name in ("entry", "kernels")}
-    checked["wall_s"] = f.seconds(m.get("wall_s"))
+    checked |= {name: f.seconds(m.get(name)) for name in ("wall_s", "difference")}
     return checked | {name: _rows(name, m.get(name)) for name in _LISTS}
 
 
@@ -50,9 +51,16 @@ def _rows(name: str, value: Any) -> list[Any]:
     rows = f.sequence(value)
     if name in _OF_MAPPINGS:
         return [row for row in rows if isinstance(row, Mapping)]
-    if name == "predicate":
+    if name in _OF_TEXTS:
         return [row for row in rows if isinstance(row, str)]
+    if name == "copied_bytes":
+        return [row for row in rows if _is_term(row)]
     return [row for row in rows if isinstance(row, list) and row and isinstance(row[0], str)]
+
+
+def _is_term(row: Any) -> bool:
+    """A factor, and the names whose sizes it is multiplied with."""
+    return isinstance(row, list) and len(row) == 2 and type(row[0]) is int and _is_of(row[1], str)
 
 
 def _is_of(value: Any, kind: type) -> bool:

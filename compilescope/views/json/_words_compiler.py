@@ -203,6 +203,10 @@ Bucket.concretized  Sizes of the inputs it was compiled for
 Bucket.compile_s  Seconds it took to compile
 Bucket.hits  Calls it served
 Bucket.padded_rows  Rows added by padding over all calls
+Bucket.padded_share  Their share of the rows it computed, which estimates their share of its device time
+Bucket.copied_bytes  Bytes copied to pad inputs and to cut outputs, over all calls
+Bucket.verified  Largest relative difference to the unpadded graph where they were compared
+Bucket.random  Operations that draw other numbers than in the unpadded graph
 Bucket.refused  Why the graph cannot have this rung
 Bucket.failed  The error of its compile
 Bucket.cache  hit, miss, bypass or none

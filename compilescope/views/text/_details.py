@@ -211,9 +211,16 @@ def _buckets(report: Report, page: Page) -> list[str]:
         for b in report.buckets
     ]
     heads = ["graph", "rung", "kind", ">hits", ">padded", ">compile"]
-    notes = [f"{b.rung}: {note}" for b in report.buckets if (note := _standing(b))]
+    notes = [f"{b.rung}: {note}" for b in report.buckets for note in (_standing(b), _cost(b)) if note]
     told = [line for note in notes for line in page.hanging("", note, 2, 3)]
     return ["BUCKETS", *table(page, heads, rows), *told]
+
+
+def _cost(rung: Bucket) -> str:
+    if not rung.padded_rows or rung.padded_share is None:
+        return ""
+    copied = "" if rung.copied_bytes is None else f", {size(rung.copied_bytes)} copied"
+    return f"{percent(rung.padded_share, 1)} of its rows were padding, an estimate of its device time{copied}"
 
 
 def _standing(rung: Bucket) -> str:
