@@ -67,7 +67,7 @@ def _message(words: FindingWords) -> str:
 
 
 def _certainty(words: FindingWords) -> dict[str, str]:
-    facts = {"confidence": words.confidence, "couldBeWrong": words.could_be_wrong}
+    facts = {"confidence": words.confidence, "couldBeWrong": words.could_be_wrong, "tried": words.verified}
     return {name: _clean(text, _LONGEST) for name, text in facts.items() if text}
 
 

@@ -69,6 +69,7 @@ def _doubts(row: FindingWords) -> list[str]:
     return [
         *([f"confidence: {row.confidence}"] if row.confidence else []),
         *([f"could be wrong: {row.could_be_wrong}"] if row.could_be_wrong else []),
+        *([f"tried, {row.verified}"] if row.verified else []),
         *([f"rule: {row.rule}, explained in {row.page}"] if row.rule else []),
     ]
 
