@@ -158,7 +158,7 @@ class RungVerified:
 class GraphRecorded:
     """The rung's kernels were recorded as a CUDA graph, in ``wall_s`` seconds with its warm-up runs.
 
-    A replay copies ``copied_bytes`` into static buffers; ``pool_bytes`` is what all recordings of the backend
+    A replay copies ``replay_bytes`` into static buffers; ``pool_bytes`` is what all recordings of the backend
     hold together by now.
     """
 
@@ -166,7 +166,7 @@ class GraphRecorded:
     entry: int
     rung: str
     wall_s: float
-    copied_bytes: int
+    replay_bytes: int
     pool_bytes: int
 
 

@@ -35,7 +35,7 @@ def test_each_rung_is_recorded_at_warm_up_largest_first(graphed: Any) -> None:
     model.warm_up(torch.randn(7, 8), grad=False)
     events = [e for e in model.backend.events() if isinstance(e, GraphRecorded)]
     assert [event.rung for event in events] == ["16", "8", "4"]
-    assert [event.copied_bytes for event in events] == [16 * 8 * 4, 8 * 8 * 4, 4 * 8 * 4]
+    assert [event.replay_bytes for event in events] == [16 * 8 * 4, 8 * 8 * 4, 4 * 8 * 4]
     assert model.backend.graphs.report().buffer_bytes == 16 * 8 * 4
     for size in (16, 4, 8, 4, 5):
         x = torch.randn(size, 8)
