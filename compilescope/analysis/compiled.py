@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from compilescope.analysis import kernel_rows as made
@@ -14,6 +14,7 @@ from compilescope.analysis.index import Index
 from compilescope.model import CompileId
 from compilescope.model.inductor import (
     AotSource,
+    Autotuning,
     CompiledGraph,
     GraphSource,
     InductorFacts,
@@ -79,16 +80,38 @@ class Compiled:
             return [row]
         if not first or compile_id in self._bucketed:
             reason = _BUCKETED if first else _SHARED
+            row = replace(row, autotune=self._of_rungs(row, compile_id)) if first else row
             return [replace(row, missing=[*row.missing, report.Missing("kernels", reason)])]
         sources = self._sources.get(compile_id, [])
         if not self._budget.take():
             return [replace(row, missing=[*row.missing, report.Missing("kernels", _CAPPED)])]
-        file = self._index.process.detail.files if self._index.process.detail else lambda _: None
-        graphs = [(source, read_graph(source, file)) for source in sources]
+        graphs = list(zip(sources, self._read(sources), strict=True))
         forward = [(s, g) for s, g in graphs if g.direction != "backward"]
         backward = [(s, g) for s, g in graphs if g.direction == "backward"]
         row = self._forward(row, compile_id, forward, [graph for _, graph in backward])
         return [row, *(self._backward(row, compile_id, source, graph) for source, graph in backward)]
+
+    def _of_rungs(self, row: report.Graph, compile_id: CompileId) -> list[report.Autotuning]:
+        """Choices of a bucketed backend: the kernels of the same rung tell what became of each."""
+        read: dict[object, list[CompiledGraph]] = {}
+        found = []
+        for tuning in self._tunings(compile_id):
+            if tuning.rung not in read:
+                own = [source for source in self._sources.get(compile_id, ()) if source.rung == tuning.rung]
+                read[tuning.rung] = self._read(own) if self._budget.take() else []
+            graphs = read[tuning.rung]
+            hints = _hints(row) | {k: v for graph in graphs for k, v in graph.hints.items()}
+            found.append(autotune_row(self._index, tuning, hints, graphs))
+        return found
+
+    def _tunings(self, compile_id: CompileId) -> Sequence[Autotuning]:
+        key = (compile_id.autograd, compile_id.epoch, compile_id.frame, compile_id.recompile)
+        return self._facts.autotunings.get(key, ()) if self._facts else ()
+
+    def _read(self, sources: Iterable[GraphSource]) -> list[CompiledGraph]:
+        detail = self._index.process.detail
+        file = detail.files if detail is not None else lambda _: None
+        return [read_graph(source, file) for source in sources]
 
     def _forward(
         self,
@@ -98,11 +121,11 @@ class Compiled:
         backward: list[CompiledGraph],
     ) -> report.Graph:
         aot = graphs[0][0].aot if graphs else self._aot.get(compile_id)
-        key = (compile_id.autograd, compile_id.epoch, compile_id.frame, compile_id.recompile)
-        tunings = self._facts.autotunings.get(key, ()) if self._facts else ()
         hints = {k: v for _, g in graphs for k, v in g.hints.items()} | _hints(row)
         every = [*(graph for _, graph in graphs), *backward]
-        row = replace(row, autotune=[autotune_row(self._index, t, hints, every) for t in tunings])
+        row = replace(
+            row, autotune=[autotune_row(self._index, t, hints, every) for t in self._tunings(compile_id)]
+        )
         if aot is not None and aot.texts:
             row = replace(row, aot=made.aot_row(self._index, read_aot(aot), hints, made.lines_by_node(every)))
         row = replace(row, cache_outcomes=self._outcomes(compile_id))

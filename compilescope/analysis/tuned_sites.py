@@ -124,13 +124,22 @@ def _timed_at(found: Autotuning) -> list[str]:
 
 
 def _labels(found: Sequence[Autotuning]) -> list[str]:
-    """The numbers in which the timed shapes differ, each once; all shapes where there is one row."""
-    numbers = [[_NUMBER.findall(shape) for shape in _timed_at(f)] for f in found]
-    flat = [[n for shape in row for n in shape] for row in numbers]
-    if len({len(row) for row in flat}) != 1 or len({tuple(row) for row in flat}) < 2:
+    """The numbers in which the timed shapes differ, each once. Of one row the sizes that stayed free, else
+    all shapes.
+    """
+    numbers = [[n for shape in _timed_at(f) for n in shape.split("x")] for f in found]
+    if len({tuple(row) for row in numbers}) == 1:
+        return [_free(f) or ", ".join(_timed_at(f)) for f in found]
+    if len({len(row) for row in numbers}) != 1:
         return [", ".join(_timed_at(f)) for f in found]
-    differing = [i for i, column in enumerate(zip(*flat, strict=True)) if len(set(column)) > 1]
-    return ["x".join(dict.fromkeys(row[i] for i in differing)) for row in flat]
+    differing = [i for i, column in enumerate(zip(*numbers, strict=True)) if len(set(column)) > 1]
+    return ["x".join(dict.fromkeys(row[i] for i in differing)) for row in numbers]
+
+
+def _free(found: Autotuning) -> str:
+    shapes, timed = ([n for s in side for n in s.split("x")] for side in (found.shapes, _timed_at(found)))
+    pairs = zip(shapes, timed, strict=False)
+    return "x".join(dict.fromkeys(value for name, value in pairs if name != value))
 
 
 def _by_size(row: TunedRow) -> tuple[list[int], str]:
