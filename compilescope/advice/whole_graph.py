@@ -20,7 +20,7 @@ _WORDS: tuple[tuple[type[ast.stmt] | tuple[type[ast.stmt], ...], str], ...] = (
 
 def whole_graph(facts: Facts, own: Sequence[GraphBreak]) -> Iterator[str]:
     """For each compiled function that these lines break: the lines to fix until it is one graph."""
-    for root in dict.fromkeys(root for site in own for root in facts.roots_of(site)):
+    for root in dict.fromkeys(root for site in own for root in sorted(facts.roots_of(site))):
         sites = [s for s in facts.report.graph_breaks if root in facts.roots_of(s)]
         lines = list(dict.fromkeys(f"{s.file}:{s.line}" for s in sites))
         if any(site.library for site in sites):
