@@ -15,6 +15,7 @@ from compilescope.model.inductor import CacheOutcome, why_miss
 
 MAX_READ = 400  # look-ups of a run; the text of each is 70 kB
 _ById = Mapping[tuple[str, int, str], list[CompileLookup]]
+_GONE = "the key is the same: the entry was not there (another cache folder, or removed since)"
 _ONLY_BASE, _ONLY_HEAD = "HEAD has no such graph", "BASE has no such graph"
 
 
@@ -114,7 +115,7 @@ def _compared(was: CacheOutcome | None, now: CacheOutcome | None) -> tuple[str, 
         if outcome.key is None:
             return "unknown", f"{name} recorded no key", []
     if was.key == now.key:
-        return "same", None, []
+        return "same", _GONE if now.outcome == "miss" else None, []
     if not was.components or not now.components:
         lacking = [name for name, outcome in (("BASE", was), ("HEAD", now)) if not outcome.components]
         return "changed", f"the keys differ; {_and(lacking)} recorded no list of what is in the key", []

@@ -120,7 +120,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "KeyRow.base_outcome": "null: BASE has no such look-up.",
     "KeyRow.head_outcome": "null: HEAD has no such look-up.",
     "KeyRow.status": "Whether the keys are the same.",
-    "KeyRow.reason": "Why more cannot be said.",
+    "KeyRow.reason": "Why more cannot be said, or why the same key was missed.",
     "KeyRow.changes": "Components of the key, what a person can change first.",
     "KeyChange.path": "The component.",
     "KeyChange.change": "changed, added, removed, or digest: the same text, another digest.",

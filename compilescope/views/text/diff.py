@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -140,21 +141,23 @@ def _key(row: KeyRow, page: Page) -> Iterator[Line]:
 
 
 def why_miss(diff: Diff, *, width: int = 80, color: bool = False, ascii: bool = False) -> str:
-    """Every cache look-up that has something to say: a changed key, or why that is not known."""
+    """Every cache look-up that has something to say: a changed key, a lost entry, or why it is not known."""
     page = Page(max(width, 60), ascii)
-    said = [row for row in diff.cache_keys if row.status != "same"]
-    same = len(diff.cache_keys) - len(said)
-    lines = [Line(row, "strong") for row in page.wrap(_why(diff, len(said), same), page.width, 3)]
+    said = [row for row in diff.cache_keys if row.status != "same" or row.reason]
+    lines = [Line(row, "strong") for row in page.wrap(_why(diff), page.width, 3)]
     lines += [line for row in said for line in (Line(""), *_key(row, page))]
     return "".join(_paint(line, color) + "\n" for line in lines)
 
 
-def _why(diff: Diff, told: int, same: int) -> str:
+def _why(diff: Diff) -> str:
     if not diff.cache_keys:
         return "No look-up of a compile cache was recorded: only Inductor and AOTAutograd keep caches."
-    changed = sum(row.status == "changed" for row in diff.cache_keys)
+    states = Counter(row.status for row in diff.cache_keys)
+    missed = sum(row.status == "same" and row.head_outcome == "miss" for row in diff.cache_keys)
+    lost = f" ({missed} missed all the same)" if missed else ""
     looked = count(len(diff.cache_keys), "look-up")
-    return f"{looked}: {count(changed, 'key')} changed, {same} the same, {told - changed} unknown."
+    changed = count(states["changed"], "key")
+    return f"{looked}: {changed} changed, {states['same']} the same{lost}, {states['unknown']} unknown."
 
 
 def _title(text: str) -> Iterator[Line]:

@@ -29,6 +29,8 @@ def mirrored(diff: Diff) -> Any:
 
 def _plain(value: Any, *, swap: bool, name: str = "") -> Any:
     if isinstance(value, dict):
+        if value.get("status") == "same":  # why HEAD missed is not asked of BASE
+            value = value | {"reason": None}
         items = ((_renamed(key, swap), _plain(item, swap=swap, name=key)) for key, item in value.items())
         return {key: item for key, item in sorted(items) if key not in _OWN}
     if isinstance(value, list):

@@ -36,6 +36,12 @@ def test_the_same_key():
     assert (row.cache, row.compile_id, row.direction) == ("fx_graph", "0/0", "forward")
 
 
+def test_the_same_key_that_was_missed_all_the_same():
+    (row,) = rows(run(lookup("hit")), run(lookup("miss")))
+    assert (row.status, row.changes) == ("same", [])
+    assert row.reason.startswith("the key is the same: the entry was not there")
+
+
 def test_the_component_that_changed_old_and_new():
     other = [COMPONENTS[0], "[cc] inductor_config[max_autotune]: True"]
     diff = compare(run(lookup()), run(lookup(key="k2", components=other)))

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import diffs
 import pytest
 
@@ -55,8 +58,6 @@ def test_a_long_section_says_how_much_is_left_out():
 
 
 def test_color_adds_nothing_but_color():
-    import re
-
     colored = render(diffs.full(), color=True)
     assert "\x1b[1m" in colored
     assert re.sub(r"\x1b\[\d+m", "", colored) == render(diffs.full())
@@ -73,6 +74,13 @@ def test_why_miss_tells_old_and_new_and_why_it_cannot():
     assert text.startswith("2 look-ups: 1 key changed, 0 the same, 1 unknown.\n")
     assert "inductor_config[max_autotune] (changed)\n      - False\n      + True" in text
     assert "HEAD bypassed the cache: x" in text
+
+
+def test_why_miss_of_a_lost_entry():
+    lost = replace(diffs.full().cache_keys[0], status="same", reason="the key is the same: gone", changes=[])
+    text = why_miss(replace(diffs.full(), cache_keys=[lost]))
+    assert text.startswith("1 look-up: 0 keys changed, 1 the same (1 missed all the same), 0 unknown.\n")
+    assert "the key is the same: gone" in text
 
 
 def test_why_miss_of_runs_without_a_cache():
