@@ -5,9 +5,9 @@
   const ROW = 30;
   const BOX = 22;
   const COLUMNS = [
-    { x: 0, width: 300, head: "User's line" },
-    { x: 380, width: 260, head: "Ops" },
-    { x: 720, width: 280, head: "Kernel" },
+    { x: 0, width: 270, head: "User's line" },
+    { x: 320, width: 220, head: "Ops" },
+    { x: 590, width: 260, head: "Kernel" },
   ];
 
   function svg(name, attributes, text) {
@@ -61,7 +61,7 @@
     const kernels = every.slice(0, MOST_KERNELS);
     const lines = [...new Set(kernels.flatMap((kernel) => kernel.lines))];
     const height = Math.max(kernels.length, lines.length) * ROW + 34;
-    const picture = svg("svg", { class: "flow", width: 1004, height, viewBox: `-2 0 1004 ${height}`, role: "img" });
+    const picture = svg("svg", { class: "flow", width: 854, height, viewBox: `-2 0 854 ${height}`, role: "img" });
     const left = every.length - kernels.length;
     const label = `${lines.length} lines, ${kernels.length} kernels${left ? `, ${left} more in the table` : ""}`;
     picture.setAttribute("aria-label", "From the user's lines over ops to kernels: " + label + ". The table has the same facts.");

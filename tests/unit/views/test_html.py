@@ -165,7 +165,7 @@ def test_lines_around_a_finding_come_from_the_sources() -> None:
     assert '<span class="here"><span class="n">   13 ›</span> if h.norm() &gt; 100.0:' in text
     assert "line_10 = 1" in text
     assert "line_9 = 1" not in text
-    assert "lines of source code around each finding" in text
+    assert "lines of them around each finding" in text
 
 
 def test_ids_do_not_depend_on_order_or_counts() -> None:
