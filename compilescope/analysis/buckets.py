@@ -29,6 +29,7 @@ class _Entry:
     live: bool = True
     rungs: dict[str, Bucket] = field(default_factory=dict)
     copies: dict[str, list[tuple[int, list[str]]]] = field(default_factory=dict)
+    graphs: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 def buckets(index: Index) -> list[Bucket]:
@@ -43,7 +44,8 @@ def buckets(index: Index) -> list[Bucket]:
             row = entry.rungs.get(label) or _unannounced(key, entry, label, counted[(key, label)])
             counts = counted.get((key, label), [])
             served = _with_hits(row, counts, has_counts)
-            rows.append(_placed(index, entry, _with_padding(served, counts, entry.copies.get(label))))
+            padded = _with_padding(served, counts, entry.copies.get(label))
+            rows.append(_placed(index, entry, replace(padded, **entry.graphs.get(label, {}))))
     return rows
 
 
@@ -63,6 +65,8 @@ def _entries(events: Sequence[BucketEvent]) -> dict[_EntryKey, _Entry]:
             entry.bypassed = _text(fields.get("bypassed"))
         elif event.event == "RungVerified":
             _verify(entry, fields)
+        elif event.event in ("GraphRecorded", "GraphSkipped"):
+            _graph(entry.graphs.setdefault(str(fields.get("rung")), {}), fields)
         else:
             row = _of_event(event.event, key, entry, fields)
             if row is not None:
@@ -153,6 +157,17 @@ def _with_padding(row: Bucket, counts: Sequence[Dispatch], copies: Sequence[Any]
 
 def _copied(terms: Sequence[Any], values: Mapping[str, int]) -> int:
     return sum(factor * prod(values.get(name, 0) for name in names) for factor, names in terms)
+
+
+def _graph(found: dict[str, Any], fields: Mapping[str, Any]) -> None:
+    """What became of the rung's CUDA graph: recorded, perhaps several times, or not, in the end."""
+    reason = _text(fields.get("reason"))
+    if reason is not None:
+        found["cuda_graph_skip"] = reason
+        return
+    found["cuda_graphs"] = found.get("cuda_graphs", 0) + 1
+    found["replay_bytes"] = _number(fields.get("replay_bytes"))
+    found["pool_bytes"] = _number(fields.get("pool_bytes"))
 
 
 def _verify(entry: _Entry, fields: Mapping[str, Any]) -> None:

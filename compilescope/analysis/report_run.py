@@ -142,6 +142,10 @@ class Bucket:
     copied_bytes: int | None = None  # to pad and to cut, over all calls
     verified: float | None = None  # largest relative difference to the unpadded graph
     random: list[str] = field(default_factory=list)  # operations that draw others than unpadded
+    cuda_graphs: int | None = None  # times it was recorded as one
+    cuda_graph_skip: str | None = None  # why it is none, or none any more
+    replay_bytes: int | None = None  # copied into static buffers by a replay
+    pool_bytes: int | None = None  # held by all of the backend's graphs when it was recorded
     refused: str | None = None
     failed: str | None = None
     cache: str | None = None

@@ -207,6 +207,10 @@ Bucket.padded_share  Their share of the rows it computed, which estimates their 
 Bucket.copied_bytes  Bytes copied to pad inputs and to cut outputs, over all calls
 Bucket.verified  Largest relative difference to the unpadded graph where they were compared
 Bucket.random  Operations that draw other numbers than in the unpadded graph
+Bucket.cuda_graphs  How often it was recorded as a CUDA graph; absent where none was asked for
+Bucket.cuda_graph_skip  Why it runs without a CUDA graph
+Bucket.replay_bytes  Bytes a replay copies into static buffers
+Bucket.pool_bytes  Device memory held by all CUDA graphs of its backend when it was recorded
 Bucket.refused  Why the graph cannot have this rung
 Bucket.failed  The error of its compile
 Bucket.cache  hit, miss, bypass or none

@@ -211,7 +211,8 @@ def _buckets(report: Report, page: Page) -> list[str]:
         for b in report.buckets
     ]
     heads = ["graph", "rung", "kind", ">hits", ">padded", ">compile"]
-    notes = [f"{b.rung}: {note}" for b in report.buckets for note in (_standing(b), _cost(b)) if note]
+    tellers = (_standing, _cost, _cuda_graph)
+    notes = [f"{b.rung}: {note}" for b in report.buckets for tell in tellers if (note := tell(b))]
     told = [line for note in notes for line in page.hanging("", note, 2, 3)]
     return ["BUCKETS", *table(page, heads, rows), *told]
 
@@ -221,6 +222,15 @@ def _cost(rung: Bucket) -> str:
         return ""
     copied = "" if rung.copied_bytes is None else f", {size(rung.copied_bytes)} copied"
     return f"{percent(rung.padded_share, 1)} of its rows were padding, an estimate of its device time{copied}"
+
+
+def _cuda_graph(rung: Bucket) -> str:
+    if rung.cuda_graph_skip and rung.kind in ("pin", "pad"):
+        return f"no CUDA graph: {rung.cuda_graph_skip}"
+    if not rung.cuda_graphs:
+        return ""
+    copied = "" if rung.replay_bytes is None else f", {size(rung.replay_bytes)} copied by a replay"
+    return f"CUDA graph, recorded {count(rung.cuda_graphs, 'time')}{copied}"
 
 
 def _standing(rung: Bucket) -> str:

@@ -59,6 +59,8 @@ def _card(row: Bucket) -> Card:
             ("failed", row.failed),
             ("same code as", row.same_code_as),
             ("split from", row.split_from),
+            ("CUDA graphs", None if row.cuda_graphs is None else number(row.cuda_graphs)),
+            ("no CUDA graph", row.cuda_graph_skip),
         ],
         lists=[
             ("sizes it served", _sizes(row)),
