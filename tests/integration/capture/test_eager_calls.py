@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -35,9 +36,17 @@ def scale(x: torch.Tensor, n: int) -> torch.Tensor:
 
 
 def _with(name: str) -> Any:
-    """A function of its own code object and file."""
+    return _made(name, f"def {name}(x, n):\n    return x - n\n")
+
+
+def _made(name: str, source: str) -> Any:
+    """A function of its own file. torch 2.11 puts its own frame around one whose source cannot be found, and
+    all of those share it, and one recompile limit.
+    """
+    path = f"/user/{name}.py"
+    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
     scope: dict[str, Any] = {}
-    exec(compile(f"def {name}(x, n):\n    return x - n\n", f"/user/{name}.py", "exec"), scope)
+    exec(compile(source, path, "exec"), scope)
     return scope[name]
 
 
@@ -97,10 +106,9 @@ def test_functions_that_are_only_compiled_are_not_counted(recording: Any) -> Non
 
 def _counting_hook(name: str) -> Any:
     """A forward hook that reads a step of its own: one recompile for every call."""
-    source = f"def {name}(module, args, out):\n    module.{name} += 1\n    return out * module.{name}\n"
-    scope: dict[str, Any] = {}
-    exec(compile(source, f"/user/{name}.py", "exec"), scope)
-    return scope[name]
+    return _made(
+        name, f"def {name}(module, args, out):\n    module.{name} += 1\n    return out * module.{name}\n"
+    )
 
 
 class _Broken(nn.Module):  # type: ignore[misc]
