@@ -72,13 +72,15 @@ def measure(
     *,
     rounds: int = ROUNDS,
     budget_s: float = 600.0,
+    seconds: Callable[[], float] = time.perf_counter,
 ) -> Measured:
     """``symbols`` are those of the graph that ``sizes`` are of; ``examples`` the real inputs of the capture.
 
     Inputs of other sizes repeat the example's elements, so that indices stay valid. Sizes come most important
     first: after ``budget_s`` no further one is compiled. What cannot be compiled or run is named in its row.
+    ``seconds`` is the clock where there is no device.
     """
-    world = _World(captured, tuple(examples), tuple(symbols))
+    world = _World(captured, tuple(examples), tuple(symbols), partial(_clocked, seconds))
     deadline = time.monotonic() + budget_s
     with captured.state.restored():
         shared = Timed(hint)
@@ -107,13 +109,20 @@ def measure(
 class _World:
     """The graph's inputs at any sizes, and what a call with them is."""
 
-    def __init__(self, captured: CapturedGraph, examples: tuple[Any, ...], symbols: tuple[Any, ...]) -> None:
+    def __init__(
+        self,
+        captured: CapturedGraph,
+        examples: tuple[Any, ...],
+        symbols: tuple[Any, ...],
+        host_clock: Callable[[Callable[[], object], int], float],
+    ) -> None:
         self._captured = captured
         self._examples = examples
         self._symbols = symbols
         self.has_backward = False
         tensors = [each for each in examples if isinstance(each, torch.Tensor)]
         self.device = next((t.device.type for t in tensors if t.device.type == "cuda"), "cpu")
+        self.clock = _device_clock if self.device == "cuda" else host_clock
         self.device_name = torch.cuda.get_device_name() if self.device == "cuda" else "cpu"
 
     def static(self, compiler: InnerCompiler, sizes: Sizes) -> Any:
@@ -198,7 +207,7 @@ def _prepared(
 
 def _ready(world: _World, record: Timed, artifact: Any, replays: bool) -> _Ready | None:
     record.problem = None
-    clock = _device_clock if world.device == "cuda" else _wall_clock
+    clock = world.clock
     try:
         call = world.call(artifact, record.sizes)
         for _ in range(_WARM_UP):
@@ -221,11 +230,11 @@ def _sample(pairs: Sequence[tuple[_Ready | None, _Ready | None]], rounds: int) -
                     ready.record.samples_us.append(spent_s / ready.calls * _US)
 
 
-def _wall_clock(call: Callable[[], object], calls: int) -> float:
-    start = time.perf_counter()
+def _clocked(seconds: Callable[[], float], call: Callable[[], object], calls: int) -> float:
+    start = seconds()
     for _ in range(calls):
         call()
-    return time.perf_counter() - start
+    return seconds() - start
 
 
 def _device_clock(call: Callable[[], object], calls: int) -> float:

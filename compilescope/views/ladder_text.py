@@ -9,8 +9,9 @@ from compilescope.ladder import BucketLadder
 from compilescope.ladder.planner import LadderPlan, Rival, Score, Study
 from compilescope.ladder.planner.histogram import Bar, histograms
 from compilescope.units import count, seconds, visible
+from compilescope.views import ladder_text_pictures
 
-_MOST_COUNTS = 12
+_BLOCK, _HASH = "█", "#"
 _NARROWEST = 40
 
 
@@ -20,7 +21,12 @@ def render(study: Study, *, width: int = 80, ascii: bool = False) -> str:
     blocks = [_wrapped(_head(study), width), [*_code(study), *_wrapped([_verdict(study.plan, study)], width)]]
     blocks += [
         [line[:width] for line in block]
-        for block in (_table(study), _bars(study, width, ascii), _counts(study))
+        for block in (
+            _table(study),
+            _bars(study, width, ascii),
+            ladder_text_pictures.curve(study, width),
+            ladder_text_pictures.counts(study, width, _HASH if ascii else _BLOCK),
+        )
     ]
     blocks += [_wrapped([f"Note: {note}." for note in study.notes], width)]
     page = "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks if block) + "\n"
@@ -79,7 +85,7 @@ def _verdict(plan: LadderPlan, study: Study) -> str:
 
 def _table(study: Study) -> list[str]:
     head = (
-        f"{'ladder':<15}{'rungs':>6}{'cost/call':>11}{'padding':>8}{'compile':>8}  {'plan saves (95 %)':<23}"
+        f"{'ladder':<15}{'rungs':>6}{'cost/call':>11}{'padding':>8}{'compile':>8}  {'plan saves (95 %)':<25}"
     )
     head += "equal n" if any(rival.same_count for rival in study.rivals) else ""
     rows = [_row(study, "planned", study.score, "")]
@@ -99,7 +105,7 @@ def _saving(rival: Rival) -> str:
     text = f"{_percent(gain.share)} ({_hundredths(gain.low)} to {_hundredths(gain.high)})"
     if rival.same_count is None:
         return text
-    return f"{text:<23}{_percent(1 - rival.same_count.cost / rival.score.cost)}"
+    return f"{text:<25}{_percent(1 - rival.same_count.cost / rival.score.cost)}"
 
 
 def _percent(share: float) -> str:
@@ -120,7 +126,7 @@ def _bars(study: Study, width: int, ascii: bool) -> list[str]:
         room = max(5, width - wide - 32)
         lines.append(f"{visible(histogram.symbol)}: calls, and rungs")
         for label, bar in zip(labels, histogram.bars, strict=True):
-            lines.append(f"{label:>{wide}}  {_bar(bar, most, room, '#' if ascii else '█')}")
+            lines.append(f"{label:>{wide}}  {_bar(bar, most, room, _HASH if ascii else _BLOCK)}")
     return lines
 
 
@@ -128,16 +134,3 @@ def _bar(bar: Bar, most: int, room: int, block: str) -> str:
     length = max(round(bar.calls / most * room), 1 if bar.calls else 0)
     rungs = " ".join(map(str, bar.rungs[:4])) + (" ..." if len(bar.rungs) > 4 else "")
     return f"{block * length:<{room}} {bar.calls:>7,}  {'<- ' + rungs if rungs else ''}"
-
-
-def _counts(study: Study) -> list[str]:
-    """Cost against number of rungs, on the half planned for."""
-    choices = study.plan.by_count
-    if len(choices) < 2:
-        return []
-    step = -(-len(choices) // _MOST_COUNTS)
-    shown = [c for number, c in enumerate(choices) if number % step == 0 or c is study.plan.chosen]
-    unit = " us" if study.costs.unit == "us" else ""
-    cells = [f"{c.rungs}{'*' if c is study.plan.chosen else ''}: {c.cost:,.1f}{unit}" for c in shown]
-    lines = ["Cost of a call by number of rungs (* chosen)"]
-    return lines + ["  " + "   ".join(cells[start : start + 4]) for start in range(0, len(cells), 4)]

@@ -8,7 +8,17 @@ from click.testing import CliRunner
 
 from compilescope.cli.ladder import FORMS, command
 from compilescope.errors import UsageError
-from compilescope.ladder.planner import Limits, PlanError, Traffic, TrafficError, study_ladder
+from compilescope.ladder.planner import (
+    CostPoint,
+    Costs,
+    Curve,
+    Dynamic,
+    Limits,
+    PlanError,
+    Traffic,
+    TrafficError,
+    study_ladder,
+)
 from compilescope.ladder.planner.in_use import ladder_from_text
 from compilescope.views import ladder_text
 
@@ -111,3 +121,22 @@ def test_a_ladder_in_use_is_of_the_kind_asked_for() -> None:
     assert [pin.size for pin in ladder_from_text("32, 16", pins=True).pin_rungs] == [16, 32]
     with pytest.raises(UsageError, match="more than once"):
         ladder_from_text("16,16")
+
+
+def test_measured_costs_are_drawn_with_their_points_and_the_rungs_below() -> None:
+    static = Curve.measured(CostPoint.of(size, 20.0 + size) for size in (16, 64, 256))
+    dynamic = Curve.measured(CostPoint.of(size, 40.0 + 2 * size) for size in (16, 256))
+    traffic = Traffic.of([17, 66, 200, 250] * 20)
+    study = study_ladder(traffic, Costs(static, (Dynamic(dynamic, 66),)), Limits(max_rungs=4), calls=1e7)
+    text = ladder_text.render(study, width=90)
+    picture = text.split("Cost of a call by size")[1].split("Cost of a call by number")[0].splitlines()[1:]
+    assert sum(line.count("o") for line in picture) == 3
+    assert sum(line.count("x") for line in picture) == 2
+    assert sum(line.count("^") for line in picture) == study.plan.chosen.rungs - len(
+        study.plan.chosen.ladder.range_rungs
+    )
+    assert all(len(line) <= 90 for line in text.splitlines() if "BucketLadder" not in line)
+    bars = text.split("by number of rungs (* chosen)")[1].split("Note")[0]
+    assert bars.count("*") == 1
+    assert "Cost of a call by size" not in ladder_text.render(study_ladder(traffic), width=90)
+    assert ladder_text.render(study, width=90, ascii=True).isascii()
