@@ -19,6 +19,7 @@ from compilescope.model.inductor import (
     GraphSource,
     InductorFacts,
     Lookup,
+    TritonTuning,
     read_aot,
     read_graph,
 )
@@ -108,6 +109,10 @@ class Compiled:
         key = (compile_id.autograd, compile_id.epoch, compile_id.frame, compile_id.recompile)
         return self._facts.autotunings.get(key, ()) if self._facts else ()
 
+    def _configurations(self, graphs: Iterable[CompiledGraph]) -> list[TritonTuning]:
+        keys = {graph.key for graph in graphs}
+        return [t for t in (self._facts.triton_tunings if self._facts else ()) if t.key in keys]
+
     def _read(self, sources: Iterable[GraphSource]) -> list[CompiledGraph]:
         detail = self._index.process.detail
         file = detail.files if detail is not None else lambda _: None
@@ -183,7 +188,7 @@ class Compiled:
             row,
             direction=largest.direction if largest.direction != "unknown" else None,
             kernels=made.families(graphs),
-            kernel_rows=made.kernel_rows(self._index, graphs),
+            kernel_rows=made.kernel_rows(self._index, graphs, self._configurations(graphs)),
             kernel_count=sum(len(graph.kernels) for graph in graphs),
             fusion=made.fusion_row(self._index, largest),
             memory=made.memory_row(self._index, largest),

@@ -36,6 +36,7 @@ def cudagraphs(index: Index) -> Cudagraphs | None:
         [_skip(index, skip) for skip in found.skips],
         [_function(index, function, found) for function in found.functions],
         found.pool_bytes,
+        found.warned_sizes,
         [Missing("pool_bytes", _NO_POOL)] if found.pool_bytes is None else [],
     )
 

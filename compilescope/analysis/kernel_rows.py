@@ -14,6 +14,8 @@ from compilescope.model.inductor import CompiledGraph
 MAX_KERNELS = 60
 MAX_GROUPS = 20
 MAX_BUFFERS = 12
+MAX_NODES = 24
+MAX_CONFIGURATIONS = 8
 _FAMILIES = (  # (start of the kind, family)
     ("c++", "cpp"),
     ("cutlass", "cutlass"),
@@ -36,14 +38,21 @@ def families(graphs: Iterable[CompiledGraph]) -> dict[str, int]:
     return dict(counts)
 
 
-def kernel_rows(index: Index, graphs: Sequence[CompiledGraph]) -> list[rows.KernelRow]:
-    """Most bytes first, those without a count last; at most MAX_KERNELS."""
+def kernel_rows(
+    index: Index, graphs: Sequence[CompiledGraph], tunings: Iterable[inductor.TritonTuning] = ()
+) -> list[rows.KernelRow]:
+    """Most bytes first, those without a count last; at most MAX_KERNELS. ``tunings``: of these graphs."""
     found = [(graph, kernel) for graph in graphs for kernel in graph.kernels]
     found.sort(key=lambda pair: -(number_of(pair[1].bytes_moved, pair[0].hints) or 0))
-    return [_kernel(index, graph, kernel) for graph, kernel in found[:MAX_KERNELS]]
+    tuned = {tuning.kernel: tuning.choices for tuning in tunings}
+    return [
+        _kernel(index, graph, kernel, tuned.get(kernel.name, ())) for graph, kernel in found[:MAX_KERNELS]
+    ]
 
 
-def _kernel(index: Index, graph: CompiledGraph, kernel: inductor.Kernel) -> rows.KernelRow:
+def _kernel(
+    index: Index, graph: CompiledGraph, kernel: inductor.Kernel, tuned: Sequence[inductor.Choice]
+) -> rows.KernelRow:
     return rows.KernelRow(
         kernel.name,
         kernel.kind,
@@ -60,6 +69,16 @@ def _kernel(index: Index, graph: CompiledGraph, kernel: inductor.Kernel) -> rows
         list(kernel.epilogue),
         number_of(kernel.bytes_moved, graph.hints),
         expression_of(kernel.bytes_moved),
+        [
+            rows.KernelNode(node.name, node.op, node.original or "", printed_line(index, node.line))
+            for node in kernel.nodes[:MAX_NODES]
+        ],
+        len(kernel.nodes),
+        [
+            rows.Choice(c.name, c.backend, c.time_ms, c.failed, c.config or None)
+            for c in tuned[:MAX_CONFIGURATIONS]
+        ],
+        len(tuned),
     )
 
 

@@ -48,6 +48,7 @@ WHY = {
     "FusedGroup.bytes_after": _SYMBOLIC,
     "MissedEpilogue.saved_bytes": _SYMBOLIC,
     "KernelRow.bytes_moved": _SYMBOLIC,
+    "KernelNode.line": "torch names no line of the program for it, or the recording has lines by kernel only",
     "KernelRow.device": "the generated code does not show it",
     "Memory.allocated_bytes": _SYMBOLIC,
     "Memory.reused_bytes": _SYMBOLIC,

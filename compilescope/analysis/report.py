@@ -23,6 +23,7 @@ from compilescope.analysis.report_graph import FusedGroup as FusedGroup
 from compilescope.analysis.report_graph import Fusion as Fusion
 from compilescope.analysis.report_graph import GuardRow as GuardRow
 from compilescope.analysis.report_graph import Guards as Guards
+from compilescope.analysis.report_graph import KernelNode as KernelNode
 from compilescope.analysis.report_graph import KernelRow as KernelRow
 from compilescope.analysis.report_graph import Memory as Memory
 from compilescope.analysis.report_graph import MissedEpilogue as MissedEpilogue

@@ -64,6 +64,28 @@ class SymbolGuard:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """A candidate implementation. No time: it failed, or only the winner was recorded."""
+
+    name: str
+    backend: str  # triton | extern | cpp | cutlass | other
+    time_ms: float | None
+    failed: bool
+    config: str | None = None
+    why: str | None = None  # torch's reason for a failure
+
+
+@dataclass(frozen=True, slots=True)
+class KernelNode:
+    """A node of the graph that went into a kernel: its operator, the one it was before, the user's line."""
+
+    name: str
+    op: str
+    original: str = ""  # empty where the recording does not name it
+    line: SourceLine | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class KernelRow:
     """One kernel of a graph; ``launches`` per call of the graph."""
 
@@ -82,6 +104,12 @@ class KernelRow:
     epilogue: list[str]
     bytes_moved: int | None
     bytes_moved_expr: str | None = None
+    nodes: list[KernelNode] = field(default_factory=list)
+    nodes_count: int = 0
+    tuned: list[Choice] = field(
+        default_factory=list
+    )  # configurations timed at the first launch, fastest first
+    tuned_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,18 +253,6 @@ class Decomposition:
     became: dict[str, int]
     lines: list[SourceLine]
     exact: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A candidate implementation. No time: it failed, or only the winner was recorded."""
-
-    name: str
-    backend: str  # triton | extern | cpp | cutlass | other
-    time_ms: float | None
-    failed: bool
-    config: str | None = None
-    why: str | None = None  # torch's reason for a failure
 
 
 @dataclass(frozen=True, slots=True)

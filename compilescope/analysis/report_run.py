@@ -207,6 +207,7 @@ class Cudagraphs:
     skips: list[CudagraphSkip] = field(default_factory=list)
     functions: list[CudagraphFunction] = field(default_factory=list)
     pool_bytes: int | None = None  # memory held for graphs after the last recording
+    warned_sizes: int | None = None  # torch warned that a graph is recorded for so many sizes
     missing: list[Missing] = field(default_factory=list)
 
 

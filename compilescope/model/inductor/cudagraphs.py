@@ -17,6 +17,7 @@ from compilescope.model.inductor.values import (
 
 _SKIP = re.compile(r"^skipping cudagraphs? due to (.+?)(?:\. Found from|\n|$)", re.S)
 _PLACE = re.compile(r'File "([^"\n]+)", line (\d+), in ([^\n]+)(?:\n\s*([^\n]+))?')
+_SIZES = re.compile(r"We have observed (\d+) distinct sizes")
 MAX_SIZES = 16
 Recorded = tuple["GraphKey | None", Mapping[str, Any]]
 RECORDING_PHASE = "CUDAGraphNode.record"
@@ -123,6 +124,7 @@ def cudagraphs(
     ``disabled``: reasons from the metrics of compiles.
     """
     described, durations, records = list(graphs), list(recordings_s), list(records)
+    warnings = list(warnings)
     recorded = functions(records, warm_ups)
     reasons = [*(m.get("cudagraphs_disabled") for m in described), *disabled]
     return Cudagraphs(
@@ -133,4 +135,5 @@ def cudagraphs(
         recordings=max(len(durations), sum(f.recordings for f in recorded)),
         recording_s=sum(durations),
         pool_bytes=_held(records),
+        warned_sizes=max((int(n) for text in warnings for n in _SIZES.findall(text)), default=None),
     )

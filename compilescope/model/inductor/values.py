@@ -387,6 +387,7 @@ class Cudagraphs:
     recordings: int
     recording_s: float
     pool_bytes: int | None = None  # what the allocator held for graphs after the last recording
+    warned_sizes: int | None = None  # torch's warning that a graph is recorded for so many sizes
 
     @property
     def limited(self) -> bool:

@@ -244,6 +244,7 @@ CudagraphFunction.sizes  Sizes it was recorded for
 CudagraphFunction.warm_ups  Runs before a recording, without a graph
 CudagraphFunction.replays  Calls of the compiled graph that were neither; null where that is not certain
 CudagraphFunction.missing  Facts that are null for want of a source, and why
+Cudagraphs.warned_sizes  Input sizes of which torch warned that each is a recording; null without a warning
 Cudagraphs.missing  Facts that are null for want of a source, and why
 CudagraphFunction.pool_growth_bytes  How much larger the memory pool was after its recordings
 Cudagraphs.process  {process}
@@ -363,6 +364,14 @@ RungCode.peak_bytes  Largest sum of intermediates alive
 RungCode.missed_epilogues  GEMMs and convolutions followed by a pointwise kernel that could have been one
 RungCode.code  Name of the generated code
 RungCode.cached  Whether the code came from a cache
+KernelNode.name  Node of the graph after the joint passes
+KernelNode.op  Its operator
+KernelNode.original  The operator it was before decompositions; empty where that is not recorded
+KernelNode.line  The user's line it comes from
+KernelRow.nodes  Nodes that went into it; cut at a fixed number
+KernelRow.nodes_count  Number of nodes
+KernelRow.tuned  Configurations of a Triton kernel timed at its first launch, fastest first; cut
+KernelRow.tuned_count  Number of configurations
 TunedRow.missing  Facts that are null for want of a source, and why
 TunedSite.op  Operation: mm, addmm, convolution
 TunedSite.function  Function that was compiled

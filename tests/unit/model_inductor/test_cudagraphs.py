@@ -55,6 +55,12 @@ def test_warm_ups_and_the_growth_of_the_pool() -> None:
     assert not cudagraphs([], [], [_MUTATED], []).limited
 
 
+def test_the_number_of_sizes_torch_warned_about() -> None:
+    text = "CUDAGraph supports dynamic shapes by recording. We have observed {} distinct sizes. Please"
+    assert cudagraphs([], [], [text.format(9), text.format(51)], []).warned_sizes == 51
+    assert cudagraphs([], [], [_LIMIT], []).warned_sizes is None
+
+
 def test_facts_of_a_process() -> None:
     graphs = [{"cudagraphs": True, "cudagraphs_disabled": "cpu device (arg0)"}, {"cudagraphs": False}]
     found = cudagraphs(graphs, [], [_MUTATED], [0.25, 0.5])
