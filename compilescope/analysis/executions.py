@@ -7,7 +7,9 @@ what breaks at a line resumes at it, once. Branches on a tensor resume in one of
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable
+from functools import cached_property
 
 from compilescope.analysis.index import Break, FrameGroup, Index
 from compilescope.model import CompileId
@@ -47,19 +49,24 @@ class Executions:
         """Executions of the resume functions for the lines these compiles broke at."""
         broken = [item for compile_id in ids for item in self._index.breaks_of.get(compile_id, ())]
         lines = {line for item in broken for line in _lines_in(frame, item)}
-        rests = [f for f in self._index.frames.values() if _continues(f, frame) and f.resumed_at in lines]
-        counts: list[int | None] = []
+        resuming = self._resuming.get(_name(frame), {})
+        rests = [f for line in sorted(lines) for f in resuming.get(line, ()) if f is not frame]
+        total = 0
         for rest in rests:
+            # One that is not known makes all unknown: to look at the others would be a walk over all paths.
+            eager = self.eager(rest)
             compiled = [c.id for c in rest.compiles if c.compiled]
-            counts += [self._count(rest, compiled, seen), self.eager(rest)]
-        known = [n for n in counts if n is not None]
-        return sum(known) if rests and len(known) == len(counts) else None
+            count = None if eager is None else self._count(rest, compiled, seen)
+            if eager is None or count is None:
+                return None
+            total += count + eager
+        return total if rests else None
 
     def _before(self, frame: FrameGroup, seen: Seen) -> int | None:
         """Executions of what broke at the line this function resumes at, unless it may resume elsewhere."""
         total = None
-        for before in self._index.frames.values() if frame.resumed_at is not None else ():
-            if not _continues(frame, before):
+        for before in self._breaking.get(_name(frame), {}).get(frame.resumed_at or 0, ()):
+            if before is frame:
                 continue
             here = {c.id: self._broken_at(before, c.id, frame.resumed_at) for c in before.compiles}
             ids = [compile_id for compile_id, items in here.items() if items]
@@ -70,6 +77,25 @@ class Executions:
                 return None
             total = (total or 0) + count if ids else total
         return total
+
+    @cached_property
+    def _resuming(self) -> dict[tuple[str, str], dict[int, list[FrameGroup]]]:
+        """Resume functions by what they are of, and the line they resume at."""
+        found: dict[tuple[str, str], dict[int, list[FrameGroup]]] = defaultdict(lambda: defaultdict(list))
+        for frame in self._index.frames.values():
+            if frame.resumed_at is not None:
+                found[_name(frame)][frame.resumed_at].append(frame)
+        return found
+
+    @cached_property
+    def _breaking(self) -> dict[tuple[str, str], dict[int, list[FrameGroup]]]:
+        """Functions by name, and the lines of theirs that some compile broke at."""
+        found: dict[tuple[str, str], dict[int, list[FrameGroup]]] = defaultdict(lambda: defaultdict(list))
+        for frame in self._index.frames.values():
+            broken = [item for c in frame.compiles for item in self._index.breaks_of.get(c.id, ())]
+            for line in {line for item in broken for line in _lines_in(frame, item)}:
+                found[_name(frame)][line].append(frame)
+        return found
 
     def _broken_at(self, frame: FrameGroup, compile_id: CompileId, line: int | None) -> list[Break]:
         return [b for b in self._index.breaks_of.get(compile_id, ()) if line in _lines_in(frame, b)]
@@ -85,6 +111,6 @@ def _is_own_branch(item: Break, rest: FrameGroup) -> bool:
     return "branch" in item.text.gb_type.lower() and at == (rest.code.file, rest.resumed_at)
 
 
-def _continues(rest: FrameGroup, frame: FrameGroup) -> bool:
-    same = rest.code.file == frame.code.file and rest.function == frame.function
-    return same and rest.resumed_at is not None and rest is not frame
+def _name(frame: FrameGroup) -> tuple[str, str]:
+    """File and function that a frame, or what it resumes, is of."""
+    return frame.code.file, frame.function

@@ -170,7 +170,7 @@ def _card(row: Difference) -> Card:
         file=row.file,
         line=row.line,
         function=row.function,
-        facts=[("base", row.base), ("head", row.head), ("worse", _worse(row))],
+        facts=[("base", row.base), ("head", row.head), ("judged", _worse(row))],
         notes=row.notes,
         lists=row.lists,
     )
