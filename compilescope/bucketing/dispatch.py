@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from compilescope.bucketing.inner import Artifact
+from compilescope.bucketing.inner import Artifact, boxed_form
 
 DISTINCT_SIZES = 4096
 """Sizes counted one by one for each artifact; calls at further ones are counted together under ``OTHER``."""
@@ -71,6 +71,7 @@ class Dispatch:
         self._symbols = tuple(symbols)
         self._fallback = fallback
         self._pins: dict[Any, Artifact] = {}
+        self._boxed: dict[Any, Callable[[list[Any]], Any]] = {}
         self._hits: SizeCounts = {}
         self._labels: dict[Any, str] = {}
         self._choices: dict[tuple[int, ...], dict[Any, tuple[Any, Artifact, SizeCounts]]] = {}
@@ -83,6 +84,7 @@ class Dispatch:
             "torch": torch,
             "unarmed": unarmed,
             "pins": self._pins,
+            "boxed": self._boxed,
             "hits": self._hits,
             "admit": _admit,
             "padded": self._padded,
@@ -100,7 +102,11 @@ class Dispatch:
         if len(fixed) == len(self._symbols) and not served.predicate:
             self._hits.setdefault(key, 0)
             self._labels[key] = served.rung
-            self._pins[key] = served.artifact
+            boxed = boxed_form(served.artifact)
+            if boxed is None:
+                self._pins[key] = served.artifact
+            else:
+                self._boxed[key] = boxed
             return
         self._conditional.append(served)
         holds = self._condition(served.predicate) if served.predicate else None
@@ -162,6 +168,13 @@ class Dispatch:
 
     def _body(self) -> list[str]:
         lines = [f"    k = {self._key_source(range(len(self._symbols)))}"]
+        if self._boxed:
+            lines += [
+                "    rung = boxed.get(k)",
+                "    if rung is not None:",
+                "        hits[k] += 1",
+                "        return rung([*a])",
+            ]
         if self._pins:
             lines += [
                 "    rung = pins.get(k)",
@@ -194,13 +207,14 @@ class Dispatch:
         ]
 
     def _step_lines(self, number: int, served: Served) -> list[str]:
-        self._scope[f"step_{number}"] = served.artifact
+        boxed = boxed_form(served.artifact)
+        self._scope[f"step_{number}"] = served.artifact if boxed is None else boxed
         self._scope[f"counts_{number}"] = served.counts
         test = " and ".join(f"({term})" for term in served.predicate) or "True"
         return [
             f"    if {test}:",
             f"        counts_{number}[k if k in counts_{number} else admit(counts_{number}, k)] += 1",
-            f"        return step_{number}(*a)",
+            f"        return step_{number}({'*a' if boxed is None else '[*a]'})",
         ]
 
     def _choose(self, key: Any) -> _Choice:

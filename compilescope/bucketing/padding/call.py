@@ -20,7 +20,7 @@ from torch.utils._sympy.printers import PythonPrinter
 
 from compilescope.bucketing._torch import expression
 from compilescope.bucketing.compile import CapturedGraph
-from compilescope.bucketing.inner import Artifact
+from compilescope.bucketing.inner import Artifact, boxed_form
 from compilescope.bucketing.padding.contract import PaddingRefusedError
 from compilescope.bucketing.padding.inspect import CutOutput, Inspection, PaddedInput
 
@@ -44,9 +44,10 @@ class PaddedCall:
         self._captured = captured
         self._inspections = tuple(inspections)
         self._padded = {symbol: sizes[symbol] for each in inspections for symbol in each.symbols}
+        self._boxed = boxed_form(artifact)
         self.source = "\n".join(["def padded(*a):", *(f"    {line}" for line in self._lines())])
         scope = {
-            "artifact": artifact,
+            "artifact": artifact if self._boxed is None else self._boxed,
             "pad": getattr(artifact, "deferred_pad", torch.nn.functional.pad),
             "grown": grown,
             "unfolded_and_cut": unfolded_and_cut,
@@ -80,8 +81,10 @@ class PaddedCall:
         lines += self._size_lines()
         for each in self._inspections:
             lines += self._input_lines(each)
-        lines.append("o = [*artifact(*b)]")
-        lines += self._write_back_lines()
+        # What a boxed artifact is given is emptied: memory is freed as soon as it can be.
+        writes = self._write_back_lines()
+        arguments = "*b" if self._boxed is None else "[*b]" if writes else "b"
+        lines += [f"o = [*artifact({arguments})]", *writes]
         for position, output in self._outputs().items():
             lines += self._output_lines(position, output)
         lines += self._number_lines()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from compilescope.bucketing.dispatch import DISTINCT_SIZES, OTHER, Dispatch, Served
+from compilescope.bucketing.dispatch import DISTINCT_SIZES, OTHER, Dispatch, PadRung, Served
 
 
 def answer(name: str) -> Any:
@@ -111,3 +111,53 @@ def test_a_call_costs_a_look_up_and_an_increment(rungs: int) -> None:
         return min(timeit.repeat(lambda: function(*arguments), number=5000, repeat=15)) / 5000 * 1e6
 
     assert best_us(dispatch.function) - best_us(leaf) < 0.6
+
+
+def pad(size: int, check: Any = None) -> PadRung:
+    return PadRung(Served(f"<={size}", "padded", answer(f"pad {size}")), (size,), (None,), check)
+
+
+def test_a_size_between_pads_goes_to_the_next_one_up() -> None:
+    dispatch = make(["a[0]"])
+    dispatch.add_pin([16], Served("<=16", "exact", answer("exact")))
+    for size in (16, 32):
+        dispatch.add_pad(pad(size))
+    dispatch.add_step(Served("dynamic", "dynamic", answer("dynamic")))
+    dispatch.arm()
+    served = [dispatch.function(size)[0] for size in (5, 5, 16, 17, 32, 33)]
+    assert served == ["pad 16", "pad 16", "exact", "pad 32", "pad 32", "dynamic"]
+    assert counts(dispatch)["padded", 5] == 2
+    assert dispatch.padding([33]) is None
+
+
+def test_a_pad_whose_condition_does_not_hold_is_passed_over() -> None:
+    dispatch = make(["a[0]"])
+    rung = PadRung(Served("<=16", "padded", answer("pad"), ("a[1] == a[0]",)), (16,), (None,))
+    dispatch.add_pad(rung)
+    dispatch.arm()
+    assert [dispatch.function(5, other)[0] for other in (5, 6)] == ["pad", "eager"]
+
+
+def test_a_pad_that_is_being_checked_serves_once_it_has_passed() -> None:
+    dispatch = make(["a[0]"])
+    rung = pad(16, check=answer("compared"))
+    dispatch.add_pad(rung)
+    dispatch.arm()
+    assert dispatch.function(5)[0] == "compared"
+    rung.check = None
+    dispatch.pads_changed()
+    assert dispatch.function(5)[0] == "pad 16"
+    dispatch.drop_pad(rung)
+    assert dispatch.function(5)[0] == "eager"
+    assert counts(dispatch) == {("eager", 5): 2}
+
+
+def test_distinct_padded_sizes_are_capped_and_no_call_is_lost() -> None:
+    dispatch = make(["a[0]"])
+    dispatch.add_pad(pad(10**6))
+    dispatch.arm()
+    for size in range(DISTINCT_SIZES + 50):
+        dispatch.function(size)
+    found = counts(dispatch)
+    assert sum(found.values()) == DISTINCT_SIZES + 50
+    assert found["padded", OTHER] == 50

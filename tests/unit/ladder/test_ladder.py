@@ -150,3 +150,8 @@ def test_importing_ladders_imports_no_torch() -> None:
     code = "import sys, compilescope.ladder, compilescope.observer; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_the_size_to_pad_to_is_the_smallest_pin_or_pad_that_holds_it() -> None:
+    ladder = BucketLadder.pins([8]) | BucketLadder.pads([16]) | BucketLadder.range(17, 64)
+    assert [ladder.fitting(size) for size in (1, 8, 9, 16, 17)] == [8, 8, 16, 16, None]

@@ -45,3 +45,19 @@ def test_listed_combinations_those_that_fix_most_first() -> None:
 def test_a_product_that_cannot_be_meant(arguments: Any, message: str) -> None:
     with pytest.raises(LadderError, match=message):
         LadderProduct.of(*arguments)
+
+
+def test_pads_are_crossed_with_pins_and_stand_smallest_first() -> None:
+    padded = BucketLadder.pads([8, 4])
+    product = LadderProduct.of({"batch": BATCH, "tokens": padded})
+    assert labels(product.exact()) == []
+    assert labels(product.pads()) == [
+        "batch=2, tokens=<=4",
+        "batch=2, tokens=<=8",
+        "batch=4, tokens=<=4",
+        "batch=4, tokens=<=8",
+    ]
+    listed = LadderProduct.of({"batch": BATCH, "tokens": padded}, [{"batch": 2, "tokens": 8}])
+    assert labels(listed.pads()) == ["batch=2, tokens=<=8"]
+    with pytest.raises(LadderError, match="4 rungs exceed the budget of 3"):
+        LadderProduct.of({"batch": BATCH, "tokens": padded}, budget=3)
