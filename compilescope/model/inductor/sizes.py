@@ -176,6 +176,14 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "PythonMod": operator.mod,
     "align": lambda n: (n + 63) // 64 * 64,
     "math.ceil": math.ceil,
+    "CeilToInt": math.ceil,
+    "FloorToInt": math.floor,
+    "TruncToInt": math.trunc,
+    "IntTrueDiv": operator.truediv,
+    "FloatTrueDiv": operator.truediv,
+    "ToFloat": float,
+    "Identity": lambda value: value,
+    "ModularIndexing": lambda base, divisor, modulus: base // divisor % modulus,
 }
 
 

@@ -83,3 +83,18 @@ def test_printed_tensors() -> None:
         8,
         8,
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint", "value"),
+    [
+        ("32*CeilToInt(IntTrueDiv(s50, 32))", 48, 64),
+        ("Max(1, 32 * CeilToInt(IntTrueDiv(s50, 32)))", 64, 64),
+        ("FloorToInt(IntTrueDiv(s50, 7))", 48, 6),
+        ("ModularIndexing(s50, 4, 5)", 48, 2),
+        ("IntTrueDiv(s50, 0)", 48, None),
+        ("IntTrueDiv(s50, 5)", 48, None),  # no whole number: not a size
+    ],
+)
+def test_torchs_rounding_is_evaluated(text: str, hint: int, value: int | None) -> None:
+    assert size(text).at({"s50": hint}) == value
