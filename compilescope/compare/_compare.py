@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from compilescope.analysis.report import Report
+from compilescope.compare.buckets import bucket_changes
 from compilescope.compare.cache_keys import cache_key_rows
 from compilescope.compare.counts import TimeLimits, count_rows, slower_machine, time_rows
 from compilescope.compare.diff import FORMAT_VERSION, Diff, NotCompared
@@ -42,10 +43,11 @@ def compare(base: Recorded, head: Recorded, limits: TimeLimits | None = None) ->
     kernels = kernel_changes(graphs.pairs, *at)
     choices = choice_changes(graphs.pairs, *at)
     sizes = sizes_changes(base, head, at, ranks)
+    buckets = bucket_changes(base, head, at, ranks)
     keys, unread = cache_key_rows(base, head, graphs, at)
 
-    also = others(functions, kernels, choices, sizes, keys)
-    same_work = not others(functions, kernels, choices, (), keys) and not any(
+    also = others(functions, kernels, choices, sizes, buckets, keys)
+    same_work = not others(functions, kernels, choices, (), buckets, keys) and not any(
         row.differs and not row.per_step for row in counts
     )
     comparable = not elsewhere and equally_cached(base.report, head.report)
@@ -89,6 +91,7 @@ def compare(base: Recorded, head: Recorded, limits: TimeLimits | None = None) ->
         kernels=kernels,
         choices=choices,
         sizes=sizes,
+        buckets=buckets,
         cache_keys=keys,
         not_compared=[*_missing(base.report, head.report), *_unread(unread)],
     )

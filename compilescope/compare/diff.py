@@ -195,6 +195,22 @@ class SizesChange:
 
 
 @dataclass(frozen=True, slots=True)
+class BucketChange:
+    """A rung of a bucket ladder. ``change``: new, gone, or other: served in another way.
+
+    ``base`` and ``head`` say how: ``pin``, ``pad, refused``.
+    """
+
+    place: Place
+    rung: str
+    change: str
+    base: str | None
+    head: str | None
+    base_hits: int | None
+    head_hits: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class KeyRow:
     """One look-up of a compile cache, paired with the same look-up of the other run.
 
@@ -240,5 +256,6 @@ class Diff:
     kernels: list[KernelChange]
     choices: list[ChoiceChange]
     sizes: list[SizesChange]
+    buckets: list[BucketChange]
     cache_keys: list[KeyRow]
     not_compared: list[NotCompared]

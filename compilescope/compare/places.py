@@ -53,11 +53,15 @@ class Places:
         return set(self._ranks.values())
 
     def key(self, row: Located) -> FunctionKey:
-        name = self._sources.qualified_name(row.file, row.line, row.function)
-        key = FunctionKey(self._ranks.get(row.process, -1), common_name(self._files, row.file), name)
+        return self.key_at(row.function, row.file, row.line, row.process)
+
+    def key_at(self, function: str | None, file: str | None, line: int | None, process: str) -> FunctionKey:
+        """Of a row that may not know where it is."""
+        name = self._sources.qualified_name(file, line, function)
+        key = FunctionKey(self._ranks.get(process, -1), common_name(self._files, file), name)
         place = self._shown.get(key)
-        if place is None or row.line < (place.line or 0):
-            self._shown[key] = Place(name, row.file, row.line or None)
+        if place is None or (line or 0) < (place.line or 0):
+            self._shown[key] = Place(name, file or "?", line or None)
         return key
 
     def part(self, row: Located) -> int:

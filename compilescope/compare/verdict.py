@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from compilescope.compare.diff import (
+    BucketChange,
     Changed,
     ChoiceChange,
     CountRow,
@@ -129,6 +130,7 @@ def others(
     kernels: Sequence[KernelChange],
     choices: Sequence[ChoiceChange],
     sizes: Sequence[SizesChange],
+    buckets: Sequence[BucketChange],
     keys: Sequence[KeyRow],
 ) -> list[str]:
     """What else differs, in words: "2 functions cut in another way"."""
@@ -139,6 +141,7 @@ def others(
         (len(kernels), "kernel", "kernels"),
         (len(chosen), "autotuned choice", "autotuned choices"),
         (len(sizes), "size", "sizes"),
+        (len(buckets), "bucket", "buckets"),
         (len(changed), "cache key", "cache keys"),
     )
     return [count(number, one, many) for number, one, many in found if number]

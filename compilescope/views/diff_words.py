@@ -8,6 +8,7 @@ from compilescope.units import count
 
 if TYPE_CHECKING:
     from compilescope.compare.diff import (
+        BucketChange,
         ChoiceChange,
         CountRow,
         Diff,
@@ -161,6 +162,17 @@ def range_words(seen: SizeRange | None) -> str:
 def finding_change_words(row: FindingChange) -> str:
     """'recompiles 1 → 7'"""
     return ", ".join(f"{count_name(c.name)} {number(c.base)} → {number(c.head)}" for c in row.counts)
+
+
+def bucket_words(row: BucketChange) -> str:
+    """'rung 64: pad, 12 hits → pin, 9 hits'"""
+    return f"rung {row.rung}: {bucket_side(row.base, row.base_hits)} → {bucket_side(row.head, row.head_hits)}"
+
+
+def bucket_side(state: str | None, hits: int | None) -> str:
+    if state is None:
+        return "none"
+    return state if hits is None else f"{state}, {count(hits, 'hit')}"
 
 
 def key_head(row: KeyRow) -> str:

@@ -80,6 +80,15 @@ def _sections(diff: Diff) -> list[SideBySide]:
         )
         for s in diff.sizes
     ]
+    buckets = [
+        (
+            place(b.place),
+            f"rung {b.rung}",
+            diff_words.bucket_side(b.base, b.base_hits),
+            diff_words.bucket_side(b.head, b.head_hits),
+        )
+        for b in diff.buckets
+    ]
     return [
         SideBySide(id_, title, rows[:MAX_ROWS], len(rows))
         for id_, title, rows in (
@@ -87,6 +96,7 @@ def _sections(diff: Diff) -> list[SideBySide]:
             ("kernels", "Kernels", kernels),
             ("choices", "Autotuned choices", choices),
             ("sizes", "Sizes that moved", sizes),
+            ("buckets", "Buckets", buckets),
         )
     ]
 

@@ -81,6 +81,7 @@ def _rest(diff: Diff) -> Iterator[Block]:
         ("Kernels", [(words.place_words(k.place), words.kernel_words(k)) for k in diff.kernels]),
         ("Autotuned choices", [(words.place_words(c.place), words.choice_words(c)) for c in diff.choices]),
         ("Sizes that moved", [(words.place_words(s.place), words.sizes_words(s)) for s in diff.sizes]),
+        ("Buckets", [(words.place_words(b.place), words.bucket_words(b)) for b in diff.buckets]),
         ("Cache keys that changed", [(words.key_head(k), words.key_changes(k)) for k in keys]),
     )
     for title, rows in sections:

@@ -96,6 +96,7 @@ def _rest(diff: Diff, page: Page) -> Iterator[Line]:
         ("KERNELS", [(words.place_words(k.place), words.kernel_words(k)) for k in diff.kernels]),
         ("AUTOTUNED CHOICES", [(words.place_words(c.place), words.choice_words(c)) for c in chosen]),
         ("SIZES THAT MOVED", [(words.place_words(s.place), words.sizes_words(s)) for s in diff.sizes]),
+        ("BUCKETS", [(words.place_words(b.place), words.bucket_words(b)) for b in diff.buckets]),
     ]
     for title, rows in sections:
         if rows:

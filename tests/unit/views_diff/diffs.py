@@ -58,6 +58,10 @@ def full() -> Diff:
             )
         ],
         sizes=[d.SizesChange(place, "x.size(0)", d.SizeRange(8, 8, 1, 4), None, [], [8], None)],
+        buckets=[
+            d.BucketChange(place, "64", "other", "pad", "pin, refused", 12, None),
+            d.BucketChange(place, "128", "new", None, "pad", None, 1),
+        ],
         cache_keys=[
             d.KeyRow(
                 place,

@@ -49,6 +49,7 @@ def test_base_stands_left_and_head_right():
         "extern gemm (cuBLAS), 1 launch",
         "triton template, 1 launch",
         "not counted",
+        "rung 64",
     ):
         assert shown in page
 

@@ -50,6 +50,6 @@ def test_words_of_a_fixed_vocabulary():
 def test_contract_names():
     data = json.loads(render(diffs.full()))
     names = "format_version base head differs direction verdict environment conditions findings counts times"
-    names += " functions kernels choices sizes cache_keys not_compared"
+    names += " functions kernels choices sizes buckets cache_keys not_compared"
     assert list(data) == names.split()
     assert list(data) == [field.name for field in dataclasses.fields(d.Diff)]

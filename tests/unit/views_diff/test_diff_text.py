@@ -45,6 +45,8 @@ def test_every_section_is_there():
         "mm 16x64 x 64x64; a draw by their times: mm 1.5 ms → triton_mm",
         "x.size(0): 8 → not counted; gone 8",
         "fx_graph [0/0] forward, Net.forward net.py:12 (rank 0, 1): miss → miss\n    inductor_config",
+        "rung 64: pad, 12 hits → pin, refused",
+        "rung 128: none → pad, 1 hit",
         "HEAD: kernels (eager)",
     ):
         assert shown in text
