@@ -162,6 +162,7 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.FloorDiv: operator.floordiv,
+    ast.Div: operator.truediv,  # inside of a rounding: a fraction is no size
     ast.Mod: operator.mod,
 }
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {

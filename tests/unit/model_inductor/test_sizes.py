@@ -92,6 +92,9 @@ def test_printed_tensors() -> None:
         ("Max(1, 32 * CeilToInt(IntTrueDiv(s50, 32)))", 64, 64),
         ("FloorToInt(IntTrueDiv(s50, 7))", 48, 6),
         ("ModularIndexing(s50, 4, 5)", 48, 2),
+        ("256*math.ceil(s50 / 32)", 48, 512),
+        ("s50 / 5", 48, None),
+        ("s50 / 0", 48, None),
         ("IntTrueDiv(s50, 0)", 48, None),
         ("IntTrueDiv(s50, 5)", 48, None),  # no whole number: not a size
     ],
