@@ -49,7 +49,11 @@ def _observed(function: Artifact, arguments: Sequence[Any], grad: bool) -> list[
     passed = [each.view_as(each) if _is_input(each) else each for each in given]
     outputs = list(function(*passed))
     found = [(f"output {number}", _value(each)) for number, each in enumerate(outputs)]
-    found += [(f"argument {number} afterwards", _value(each)) for number, each in enumerate(passed)]
+    found += [
+        (f"argument {number} afterwards", _value(each))
+        for number, each in enumerate(passed)
+        if not isinstance(each, torch.nn.Parameter)
+    ]
     if grad:
         found += [
             (f"gradient {number}", gradient) for number, gradient in enumerate(_gradients(outputs, leaves))
@@ -73,12 +77,11 @@ def _cotangent(output: torch.Tensor) -> torch.Tensor:
 
 
 def _copy(value: Any) -> Any:
-    if not isinstance(value, torch.Tensor):
+    """Parameters are used as they are: a graph does not write them, and they may fill half the memory."""
+    if not isinstance(value, torch.Tensor) or isinstance(value, torch.nn.Parameter):
         return value
     copy = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=value.device)
     copy.copy_(value.detach())
-    if isinstance(value, torch.nn.Parameter):
-        return torch.nn.Parameter(copy, requires_grad=value.requires_grad)
     return copy.requires_grad_(value.requires_grad)
 
 
