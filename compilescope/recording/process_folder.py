@@ -76,6 +76,8 @@ class FolderProcess(ProcessRecording):
                 batch = list(self._decode(splitter.feed(chunk), wanted))
             yield from batch
         self.read_to = splitter.read_to
+        if start == 0 and (wanted is None or "name" in _kinds(wanted)):
+            self._has_all_names = True
         if splitter.tail_bytes and not self.live:
             detail = f"the last record is cut after {splitter.tail_bytes} bytes"
             self._damage.add("torn-line", self._events.name, splitter.read_to, detail)
@@ -155,6 +157,10 @@ class FolderProcess(ProcessRecording):
         number, path = record.x.get("f"), self.text(record.x.get("s"))
         if type(number) is int and path is not None:
             self._files[number] = path
+
+
+def _kinds(wanted: Collection[str] | Selection) -> Collection[str]:
+    return wanted.kinds if isinstance(wanted, Selection) else wanted
 
 
 def _from_name(folder: str) -> dict[str, int]:

@@ -117,7 +117,8 @@ def write_big_recording(log: Path, root: Path, compiles: int, noise_bytes: int =
         (record, process.text(record.p)) for record in process.records() if record.c or record.k == "phases"
     ]
     writer = Writer(root, {})
-    numbers = {f["filename"] for record, _ in source for f in record.m.get("stack", ()) if "filename" in f}
+    stacks = [record.m.get(name) or () for record, _ in source for name in ("stack", "user_stack")]
+    numbers = {frame["filename"] for stack in stacks for frame in stack if "filename" in frame}
     for number in sorted(numbers):
         writer.record("name", {"f": number, "s": process.file(number)})
     written = copies = 0
