@@ -23,7 +23,7 @@ BYTES_PER_SECOND = (
     4000  # a run with hundreds of busy graphs writes snapshots less often instead of gigabytes a day
 )
 CEILING_S = 60.0
-MOST_AT_COMPILE = 2048  # graphs: walking more of them at each compile would be felt
+MOST_AT_COMPILE = 512  # graphs: walking more of them at each compile would be felt
 
 
 class Ticks:
@@ -95,10 +95,12 @@ class Ticks:
         """Write how often everything had run when a compile came: that is the step it belongs to."""
         counters = list(self._graphs.counters)
         if len(counters) > MOST_AT_COMPILE:
+            if self._is_new("capped", 1):
+                self._session.writer.record("runs_at_compile", {"capped": True}, c=compile_id)
             return
         graphs = [[c.serial, n] for c in counters if self._is_new(c.serial, n := c.calls())]
         eager = [[s, n] for s, n in list(self._eager.counts.items()) if self._is_new(("e", s), n)]
-        if graphs or eager:
+        if graphs or eager or self._is_new("first", 1):  # the first says that they are written at all
             self._session.writer.record("runs_at_compile", {"g": graphs, "e": eager}, c=compile_id)
 
     def _is_new(self, key: Any, value: int) -> bool:

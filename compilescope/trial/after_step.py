@@ -33,7 +33,7 @@ def after_step(recording: Recording, run: Run, step: int) -> AfterStep:
         raise UsageError(
             "the steps of this recording are unknown",
             hint="call compilescope.step() once per iteration: nothing that was compiled is called "
-            "repeatedly, or the recording was made before calls were noted at compiles",
+            "repeatedly, there are more than 512 graphs, or the recording is an older one",
         )
     if longest.count <= step:
         raise UsageError(

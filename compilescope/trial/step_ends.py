@@ -82,8 +82,9 @@ def by_calls(process: Process, records: Sequence[Record]) -> StepNumbers | None:
     """
     index = Index(process, Paths(str(Path.cwd())))
     outermost = _outermost(index)
-    if outermost is None:
-        return None
+    at_compiles = [record for record in records if record.k == "runs_at_compile"]
+    if outermost is None or not at_compiles or any(record.x.get("capped") for record in at_compiles):
+        return None  # older than these records, or too many graphs to count at each compile
     function, piece, count = outermost
     counts = _counts_at_compiles(records)
     numbers = {}

@@ -7,7 +7,11 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compilescope.trial.step_ends import told_ends
+from compilescope.model import load
+from compilescope.recording import open_recording
+from compilescope.trial.step_ends import by_calls, told_ends
+
+from .conftest import CORPUS
 
 US = 1000
 LENGTHS = st.lists(st.integers(1, 10**6), min_size=1, max_size=40)
@@ -47,3 +51,17 @@ def test_steps_without_lengths_end_with_their_chunk():
 def test_notes_that_are_no_notes_are_passed_over():
     bad = [SimpleNamespace(m=m) for m in ({}, {"us": 3}, {"us": [None]}, {"us": [], "n": "1", "count": 0})]
     assert told_ends([*bad, note(0, [], 7)]) == [7 * US]
+
+
+def at_compile(**counts: object) -> SimpleNamespace:
+    return SimpleNamespace(k="runs_at_compile", c=(0, 0, 0, 0), x=counts, m={})
+
+
+def test_without_counts_at_compiles_no_step_is_made_up():
+    run = load(open_recording(CORPUS / "08_step_counter_attr.zip"))
+    (process,) = run.processes
+    counted = by_calls(process, [at_compile(g=[], e=[])])
+    assert counted is not None
+    assert (counted.basis, counted.count) == ("calls of forward()", 12)
+    assert by_calls(process, []) is None
+    assert by_calls(process, [at_compile(g=[], e=[]), at_compile(capped=True)]) is None
