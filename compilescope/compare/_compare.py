@@ -11,7 +11,7 @@ from compilescope.compare.counts import TimeLimits, count_rows, slower_machine, 
 from compilescope.compare.diff import FORMAT_VERSION, Diff, NotCompared
 from compilescope.compare.environment import conditions, environment, equally_cached, side
 from compilescope.compare.files import paired_files
-from compilescope.compare.findings import findings_diff
+from compilescope.compare.findings import findings_diff, without_chance
 from compilescope.compare.graphs import Unit, function_changes, paired, units
 from compilescope.compare.kernels import choice_changes, kernel_changes
 from compilescope.compare.places import Places, shared_ranks
@@ -52,7 +52,10 @@ def compare(base: Recorded, head: Recorded, limits: TimeLimits | None = None) ->
     )
     comparable = not elsewhere and equally_cached(base.report, head.report)
     times = time_rows(base.report, head.report, limits, comparable=comparable and not same_work)
-    notes = slower_machine(base.report, head.report, limits) if comparable and same_work else ()
+    notes = slower_machine(base.report, head.report, limits) if comparable and same_work else []
+    if same_work:
+        findings, chance = without_chance(findings)
+        notes += chance
     differs = bool(
         elsewhere
         or also

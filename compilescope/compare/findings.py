@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from compilescope.advice import Finding
 from compilescope.compare.diff import CountRow, FindingChange, FindingRow, FindingsDiff
@@ -11,6 +12,8 @@ from compilescope.compare.diff import CountRow, FindingChange, FindingRow, Findi
 _PER_STEP = frozenset(("breaks_executed", "eager_calls", "padded_rows"))
 _MAY_BE_UNKNOWN = frozenset(("breaks_executed",))  # absent is not 0 there
 _NEUTRAL = frozenset(("guards",))
+# Whether these are found at all depends on seconds.
+_BY_SECONDS = frozenset(("bucket_does_not_pay", "guard_overhead", "same_block_compiled_many_times"))
 Key = tuple[str, str]
 
 
@@ -31,6 +34,18 @@ def findings_diff(
         changed=changed,
         same=len(pairs) - len(changed),
     )
+
+
+def without_chance(found: FindingsDiff) -> tuple[FindingsDiff, list[str]]:
+    """Of two runs that compiled the same: a finding that seconds decide is a condition, not a difference."""
+    new, gone = ([row for row in rows if row.rule not in _BY_SECONDS] for rows in (found.new, found.gone))
+    said = [
+        f"only {name} has the finding {row.rule} ({row.file or row.function or '?'}): seconds decide about it"
+        for name, rows in (("BASE", found.gone), ("HEAD", found.new))
+        for row in rows
+        if row.rule in _BY_SECONDS
+    ]
+    return replace(found, new=new, gone=gone), said
 
 
 def _key(finding: Finding, files: Mapping[str, str]) -> Key:

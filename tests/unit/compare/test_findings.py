@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from compare_runs import finding, made
+from compare_runs import finding, frame, graph, made
 
 from compilescope.advice.finding import Amount
 from compilescope.compare import compare
@@ -51,6 +51,15 @@ def test_an_absent_count_is_zero_but_unknown_executions_are_not():
     assert diff.findings.changed[0].counts[0].base == 0
     diff = compare(made((finding(),)), made((finding(breaks_executed=2),)))
     assert diff.findings.changed == []
+
+
+def test_a_finding_that_seconds_decide_is_a_condition_where_the_work_is_the_same():
+    found = finding("guard_overhead")
+    diff = compare(made(), made((found,)))
+    assert (diff.differs, diff.findings.new) == (False, [])
+    assert diff.conditions == ["only HEAD has the finding guard_overhead (train.py): seconds decide about it"]
+    other = made((found,), frames=[frame()], graphs=[graph()])
+    assert [row.rule for row in compare(made(), other).findings.new] == ["guard_overhead"]
 
 
 def test_a_note_does_not_make_a_run_worse():
