@@ -16,6 +16,7 @@
   );
   const KINDS = ["comment", "string", "word", "name", "number"];
   const blocks = new Map();
+  let shownTexts = 0; /* texts shown so far: each has a name of its own */
 
   function textsOf(block) {
     if (!blocks.has(block)) blocks.set(block, unpack("block-" + block).then((content) => content.split("\0")));
@@ -69,8 +70,9 @@
     const code = (await textsOf(block))[part];
     if (button.getAttribute("aria-expanded") !== "true" || button.hasAttribute("aria-controls")) return;
     const row = button.closest("[data-item]");
-    const box = shown(code, button.textContent + (row && row.id ? " of " + row.id : ""));
-    box.id = "text-" + button.dataset.text.replace(".", "-") + "-" + (toggle.made = (toggle.made || 0) + 1);
+    shownTexts += 1;
+    const box = shown(code, "Text " + shownTexts + ": " + button.textContent + (row && row.id ? " of " + row.id : ""));
+    box.id = "text-" + shownTexts;
     button.setAttribute("aria-controls", box.id);
     button.closest(".texts").after(box);
   }

@@ -85,7 +85,8 @@
       place.className = "scroll";
       place.tabIndex = 0;
       place.setAttribute("role", "region");
-      place.setAttribute("aria-label", "Picture of the flow");
+      const row = button.closest("[data-item]");
+      place.setAttribute("aria-label", "Picture of the flow" + (row ? " of " + row.id : ""));
       place.append(draw(kernelsOf(button.previousElementSibling)));
       button.after(place);
     }
