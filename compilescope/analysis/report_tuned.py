@@ -43,6 +43,8 @@ class TunedRow:
     margin_over_default: float | None  # default_ms / winner_ms
     emitted: str | None = None
     slower_than_default: bool | None = None  # the emitted one, where it is not the winner
+    emitted_ms: float | None = None  # the best time of that backend
+    winner_config: str | None = None  # of a Triton template: BLOCK_M=16 ...
     candidates: int = 0
     failed: int = 0
     failures: list[str] = field(default_factory=list)
@@ -76,3 +78,4 @@ class TunedSite:
     rows: list[TunedRow]
     rows_count: int
     winner_changes: int  # neighbouring sizes whose winners are of different backends
+    config_changes: int = 0  # neighbouring sizes whose winners are configured differently

@@ -16,6 +16,8 @@ _WHY = {
     "default_ms": "no library call was timed",
     "margin_over_default": "no library call was timed",
     "emitted": "the kernels that were read do not show it",
+    "emitted_ms": "what the code launches has no time of its own",
+    "winner_config": "a library call, or a template that names no configuration",
     "slower_than_default": "what the code launches, or the library call, has no time of its own",
     "calls": "they were not counted, or no rung of the ladder can be told to be this one",
 }

@@ -74,7 +74,8 @@ def _site(tuned: Sequence[_Tuned], rungs: Mapping[tuple[str, str], Sequence[Buck
         first.found.strides,
         rows[:MAX_ROWS],
         len(rows),
-        _changes(rows),
+        _changes([row.winner_backend for row in rows]),
+        _changes([row.winner_config or row.winner for row in rows]),
     )
 
 
@@ -98,17 +99,22 @@ def _row(tuned: _Tuned, label: str) -> TunedRow:
         margin_over_default=found.margin_over_default,
         emitted=found.emitted,
         slower_than_default=_slower(found),
+        emitted_ms=_emitted_ms(found),
+        winner_config=best.config if best else None,
         candidates=found.choices_count,
         failed=found.failed_count,
         failures=_failures(found),
     )
 
 
+def _emitted_ms(found: Autotuning) -> float | None:
+    times = (c.time_ms for c in found.choices if c.backend == found.emitted)
+    return next((ms for ms in times if ms is not None), None)
+
+
 def _slower(found: Autotuning) -> bool | None:
     """Of what the code launches, timed alone. None where the launch or a time is not known."""
-    own = next(
-        (c.time_ms for c in found.choices if c.backend == found.emitted and c.time_ms is not None), None
-    )
+    own = _emitted_ms(found)
     return own > found.default_ms if own is not None and found.default_ms is not None else None
 
 
@@ -146,9 +152,9 @@ def _by_size(row: TunedRow) -> tuple[list[int], str]:
     return [int(n) for n in _NUMBER.findall(row.label)], row.compile_id
 
 
-def _changes(rows: Sequence[TunedRow]) -> int:
-    backends = [row.winner_backend for row in rows if row.winner_backend]
-    return sum(a != b for a, b in pairwise(backends))
+def _changes(values: Sequence[str | None]) -> int:
+    known = [value for value in values if value]
+    return sum(a != b for a, b in pairwise(known))
 
 
 def _merged(sites: Iterable[TunedSite]) -> list[TunedSite]:

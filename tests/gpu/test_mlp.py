@@ -39,6 +39,8 @@ def test_the_table_has_a_row_for_each_size_of_each_layer(mlp: Recorded) -> None:
         assert {row.winner_backend for row in site.rows} <= {"triton", "extern"}
         assert all(row.margin is not None and row.margin >= 1 for row in site.rows)
         assert all(row.default == site.op for row in site.rows)
+        assert all(row.winner_config for row in site.rows if row.winner_backend == "triton")
+        assert site.config_changes >= 2  # no configuration is best from 1 to 4096 tokens
         assert [line.line for line in site.lines] == [mlp.line(code)]
 
 

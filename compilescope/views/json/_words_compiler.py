@@ -14,6 +14,7 @@ GuardRow.source  The guarded expression
 GuardRow.kinds  What is checked, in torch's words
 GuardRow.origin  Where the value lives, in torch's word
 GuardRow.at  The line that made torch rely on it
+GuardRow.called_from  Where that line was called from, innermost first: file:line function
 Guards.count  Guards checked before a call
 Guards.by_kind  Their number by what is checked
 Guards.hot_check_us  Microseconds of one check with warm caches
@@ -341,6 +342,9 @@ TunedRow.default_ms  Its milliseconds
 TunedRow.margin_over_default  How many times longer the default takes than the winner
 TunedRow.emitted  Backend of the kernel in the code; it can differ from the winner's
 TunedRow.slower_than_default  Whether the emitted kernel is slower than the default, each timed alone
+TunedRow.emitted_ms  Best milliseconds of that backend
+TunedRow.winner_config  Configuration of the winner, of a Triton template
+TunedSite.config_changes  Neighbouring sizes whose winners are configured differently
 TunedRow.candidates  Number of candidates
 TunedRow.failed  Candidates that failed
 TunedRow.failures  Torch's reasons

@@ -51,7 +51,7 @@ def test_a_range_is_used_far_from_the_size_it_was_timed_at() -> None:
     row = rows()["9..4096@16"]
     assert (row.timed_at[0], row.calls_far, row.far_share) == ("16x256", 3, 0.75)
     assert {str(use.sizes): use.calls for use in row.uses} == {"{'s77': 900}": 3, "{'s77': 40}": 1}
-    assert [missing.fact for missing in row.missing] == ["slowdown"]
+    assert [missing.fact for missing in row.missing] == ["winner_config", "slowdown"]
     (found,) = [f for f in advise(report()) if f.rule == "autotuned_at_other_size"]
     assert found.cost["calls_far"].value == 3
 

@@ -60,7 +60,9 @@ def test_the_winner_by_size_and_where_it_changes() -> None:
         ("16", "triton_mm_3", 0.010, "addmm", 10),
         ("800", "addmm", 0.030, "triton_mm_3", 10),
     ]
-    assert (site.winner_changes, site.rows_count, site.nodes) == (1, 2, ["addmm"])
+    assert (site.winner_changes, site.config_changes, site.rows_count) == (1, 1, 2)
+    assert [row.winner_config for row in site.rows] == ["3", None]
+    assert site.nodes == ["addmm"]
     assert site.lines == [SourceLine("train.py", 7)]
 
 
@@ -116,7 +118,7 @@ def test_what_the_code_launches_can_be_slower_than_the_default() -> None:
     found = tuned("800", choice("addmm", 0.030), choice("triton_mm_3", 0.081))
     epilogue = Autotuning(**{**{f: getattr(found, f) for f in Autotuning.__slots__}, "emitted": "triton"})
     (site,) = tuned_sites([graph("0/0", epilogue)], [])
-    assert site.rows[0].slower_than_default is True
+    assert (site.rows[0].slower_than_default, site.rows[0].emitted_ms) == (True, 0.081)
     (site,) = tuned_sites([graph("0/0", SMALL)], [])
     assert site.rows[0].slower_than_default is False
 
