@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from compilescope.analysis.report import Report
 from compilescope.compare.buckets import bucket_changes
 from compilescope.compare.cache_keys import cache_key_rows
 from compilescope.compare.counts import TimeLimits, count_rows, slower_machine, time_rows
-from compilescope.compare.diff import FORMAT_VERSION, Diff, NotCompared
+from compilescope.compare.diff import (
+    FORMAT_VERSION,
+    BucketChange,
+    Changed,
+    ChoiceChange,
+    CountRow,
+    Diff,
+    FunctionChange,
+    KernelChange,
+    KeyRow,
+    NotCompared,
+    SizesChange,
+)
 from compilescope.compare.environment import conditions, environment, equally_cached, side
 from compilescope.compare.files import paired_files
 from compilescope.compare.findings import findings_diff, without_chance
@@ -21,6 +34,33 @@ from compilescope.compare.verdict import direction, others, verdict
 from compilescope.units import count
 
 _OF_A_GRAPH = ("ops", "calls", "sizes_seen", "kernels", "autotune")
+_Files = tuple[Mapping[str, str], Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """What differs in what was compiled, and how it was used."""
+
+    environment: list[Changed]
+    counts: list[CountRow]
+    functions: list[FunctionChange]
+    kernels: list[KernelChange]
+    choices: list[ChoiceChange]
+    sizes: list[SizesChange]
+    buckets: list[BucketChange]
+    keys: list[KeyRow]
+    conditions: list[str]
+    unread: int
+
+    @property
+    def also(self) -> list[str]:
+        return others(self.functions, self.kernels, self.choices, self.sizes, self.buckets, self.keys)
+
+    @property
+    def same_work(self) -> bool:
+        """Both compiled the same, so that seconds apart are no fact about the program."""
+        cut = others(self.functions, self.kernels, self.choices, (), self.buckets, self.keys)
+        return not cut and not any(row.differs and not row.per_step for row in self.counts)
 
 
 def compare(base: Recorded, head: Recorded, limits: TimeLimits | None = None) -> Diff:
@@ -29,45 +69,45 @@ def compare(base: Recorded, head: Recorded, limits: TimeLimits | None = None) ->
     Times are compared only where both runs had the same environment and as many cache hits, and compiled
     something else: the same work takes another time when the machine has other work.
     """
-    limits = limits or TimeLimits()
-    files = paired_files(_files(base), _files(head), (base.report.recording.name, head.report.recording.name))
+    scripts = base.report.recording.name, head.report.recording.name
+    files = paired_files(_files(base), _files(head), scripts)
+    return _judged(base, head, files, _rows(base, head, files), limits or TimeLimits())
+
+
+def _rows(base: Recorded, head: Recorded, files: _Files) -> _Rows:
     at = Places(base, files[0]), Places(head, files[1])
     ranks = shared_ranks(*at)
     mine, theirs = units(base, at[0], ranks), units(head, at[1], ranks)
     graphs = paired(mine, theirs)
-    elsewhere = environment(base.report, head.report)
-
-    findings = findings_diff(base.findings, head.findings, files)
-    counts = count_rows(base.report, head.report)
-    functions = function_changes((mine, at[0]), (theirs, at[1]))
-    kernels = kernel_changes(graphs.pairs, *at)
-    choices = choice_changes(graphs.pairs, *at)
-    sizes = sizes_changes(base, head, at, ranks)
-    buckets = bucket_changes(base, head, at, ranks)
     keys, unread = cache_key_rows(base, head, graphs, at)
-
-    also = others(functions, kernels, choices, sizes, buckets, keys)
-    same_work = not others(functions, kernels, choices, (), buckets, keys) and not any(
-        row.differs and not row.per_step for row in counts
+    return _Rows(
+        environment=environment(base.report, head.report),
+        counts=count_rows(base.report, head.report),
+        functions=function_changes((mine, at[0]), (theirs, at[1])),
+        kernels=kernel_changes(graphs.pairs, *at),
+        choices=choice_changes(graphs.pairs, *at),
+        sizes=sizes_changes(base, head, at, ranks),
+        buckets=bucket_changes(base, head, at, ranks),
+        keys=keys,
+        conditions=[*conditions(base.report, head.report), *_strangers(mine, theirs), *_ranks(at, ranks)],
+        unread=unread,
     )
-    comparable = not elsewhere and equally_cached(base.report, head.report)
-    times = time_rows(base.report, head.report, limits, comparable=comparable and not same_work)
-    notes = slower_machine(base.report, head.report, limits) if comparable and same_work else []
-    if same_work:
+
+
+def _judged(base: Recorded, head: Recorded, files: _Files, rows: _Rows, limits: TimeLimits) -> Diff:
+    comparable = not rows.environment and equally_cached(base.report, head.report)
+    times = time_rows(base.report, head.report, limits, comparable=comparable and not rows.same_work)
+    findings, notes = findings_diff(base.findings, head.findings, files), list(rows.conditions)
+    if rows.same_work:
+        notes += slower_machine(base.report, head.report, limits) if comparable else []
         findings, chance = without_chance(findings)
         notes += chance
-    differs = bool(
-        elsewhere
-        or also
-        or findings.new
-        or findings.gone
-        or findings.changed
-        or any(row.differs for row in counts)
-        or any(row.differs for row in times)
-    )
+    told = (rows.environment, rows.also, findings.new, findings.gone, findings.changed)
+    numbers = (*(row.differs for row in rows.counts), *(row.differs for row in times))
+    differs = any(told) or any(numbers)
     word = direction(
         findings,
-        counts,
+        rows.counts,
         times,
         differs=differs,
         base_ended=base.report.recording.complete,
@@ -79,24 +119,19 @@ def compare(base: Recorded, head: Recorded, limits: TimeLimits | None = None) ->
         head=side(head.report),
         differs=differs,
         direction=word,
-        verdict=verdict(word, elsewhere, findings, counts, times, also),
-        environment=elsewhere,
-        conditions=[
-            *conditions(base.report, head.report),
-            *_strangers(mine, theirs),
-            *_ranks(at, ranks),
-            *notes,
-        ],
+        verdict=verdict(word, rows.environment, findings, rows.counts, times, rows.also),
+        environment=rows.environment,
+        conditions=notes,
         findings=findings,
-        counts=counts,
+        counts=rows.counts,
         times=times,
-        functions=functions,
-        kernels=kernels,
-        choices=choices,
-        sizes=sizes,
-        buckets=buckets,
-        cache_keys=keys,
-        not_compared=[*_missing(base.report, head.report), *_unread(unread)],
+        functions=rows.functions,
+        kernels=rows.kernels,
+        choices=rows.choices,
+        sizes=rows.sizes,
+        buckets=rows.buckets,
+        cache_keys=rows.keys,
+        not_compared=[*_missing(base.report, head.report), *_unread(rows.unread)],
     )
 
 
