@@ -7,7 +7,7 @@ from collections import Counter
 from compilescope.analysis.index import Index
 from compilescope.analysis.lines import line_at
 from compilescope.analysis.report_graph import GuardRow, Guards
-from compilescope.model import Compile
+from compilescope.model import Compile, GuardEntry
 
 MAX_LISTS = 200  # lists read for one report
 MAX_ROWS = 300  # guards shown of one list
@@ -34,9 +34,18 @@ class GuardLists:
         entries = known.read()
         kinds = Counter(kind for entry in entries for kind in entry.kinds)
         rows = [
-            GuardRow(entry.source, list(entry.kinds), entry.origin, line_at(self._index, entry.at))
+            GuardRow(
+                entry.source,
+                list(entry.kinds),
+                entry.origin,
+                line_at(self._index, entry.at),
+                self._callers(entry),
+            )
             for entry in entries[:MAX_ROWS]
         ]
         return Guards(
             count, dict(kinds.most_common()), hot, compiled.guard_latency_us, rows, True, len(entries)
         )
+
+    def _callers(self, entry: GuardEntry) -> list[str]:
+        return [self._index.name_place(place) for place in entry.callers]

@@ -28,6 +28,7 @@ class GuardRow:
     kinds: list[str]
     origin: str | None  # where the value lives, in torch's word: LOCAL, GLOBAL, LOCAL_UNSPECIALIZED_NN_MODULE
     at: SourceLine | None
+    called_from: list[str] = field(default_factory=list)  # "train.py:22 main", of ``at``, innermost first
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,11 @@ class DetailBuilder:
     def _guard_entry(self, row: Any) -> GuardEntry:
         lines = f.call(row[3], self._file)
         return GuardEntry(
-            row[0], tuple(str(kind) for kind in row[1]), f.text(row[2]), lines[0] if lines else None
+            row[0],
+            tuple(str(kind) for kind in row[1]),
+            f.text(row[2]),
+            lines[0] if lines else None,
+            lines[1:],
         )
 
     def _phase_rows(self, record: Record) -> None:

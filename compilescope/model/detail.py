@@ -40,6 +40,7 @@ class GuardEntry:
     kinds: tuple[str, ...]
     origin: str | None
     at: Location | None
+    callers: tuple[Location, ...] = ()  # of ``at``, innermost first
 
 
 @dataclass(frozen=True, slots=True)
