@@ -12,6 +12,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 Note = Callable[[str, dict[str, object]], None]
@@ -48,13 +49,12 @@ class OpSamples:
         self._done = False
         self._inside = threading.local()
         self._torch: Any = sys.modules["torch"]
+        self._pytree: Any = import_module("torch.utils._pytree")
         names = self._torch._C._dispatch_get_all_op_names()
         self._builtin = _OWN | {name.partition("::")[0] for name in names}
 
     def install(self) -> None:
-        from torch import _ops
-        from torch._dynamo import eval_frame
-
+        _ops, eval_frame = import_module("torch._ops"), import_module("torch._dynamo.eval_frame")
         for kind in (_ops.OpOverload, _ops.OpOverloadPacket):
             wrapped = self._wrapped(kind.__call__)
             eval_frame.skip_code(wrapped.__code__)
@@ -88,9 +88,8 @@ class OpSamples:
         return True
 
     def _sample(self, name: str, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        from torch.utils import _pytree
-
-        leaves = _pytree.tree_leaves((args, kwargs))
+        pytree = self._pytree
+        leaves = pytree.tree_leaves((args, kwargs))
         tensors = [leaf for leaf in leaves if isinstance(leaf, self._torch.Tensor)]
         if any(type(t) not in (self._torch.Tensor, self._torch.nn.Parameter) for t in tensors):
             return  # being traced
@@ -105,7 +104,7 @@ class OpSamples:
         if key in seen.samples or len(seen.samples) >= _MOST_SAMPLES or self._bytes + size > _MOST_BYTES:
             return
         self._bytes += size
-        seen.samples[key] = _pytree.tree_map_only(self._torch.Tensor, _copy, (args, kwargs))
+        seen.samples[key] = pytree.tree_map_only(self._torch.Tensor, _copy, (args, kwargs))
 
     def check(self) -> None:
         """One note an operator."""
@@ -128,10 +127,8 @@ class OpSamples:
             self._note("op_check", {**facts, **place})
 
     def _checked(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, str]:
-        from torch.library import opcheck
-
         try:
-            results = opcheck(operator, args, kwargs, raise_exception=False)
+            results = import_module("torch.library").opcheck(operator, args, kwargs, raise_exception=False)
         except Exception as problem:
             return {"opcheck": _text(problem)}
         return {test: told if told == "SUCCESS" else _text(told) for test, told in results.items()}
