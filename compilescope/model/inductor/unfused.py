@@ -35,9 +35,14 @@ def unfused(schedule: Schedule | None, text: str | None) -> tuple[Unfused, ...]:
 
 
 def reasons(m: Mapping[str, Any]) -> dict[str, int]:
-    """How often each reason was given, "no shared data" included."""
+    """How often each reason was given, "no shared data" included; without places for its arguments."""
     counts = m.get("reasons")
-    return {str(k): n for k, n in counts.items() if isinstance(n, int)} if isinstance(counts, Mapping) else {}
+    found: dict[str, int] = {}
+    for reason, n in counts.items() if isinstance(counts, Mapping) else ():
+        if isinstance(n, int):
+            plain = str(reason).partition("%")[0].rstrip(" (,:=") or str(reason)
+            found[plain] = found.get(plain, 0) + n
+    return found
 
 
 def _unfused(first: ScheduledNode, second: ScheduledNode, reason: str) -> Unfused:

@@ -88,3 +88,12 @@ def test_from_the_code_only_what_is_gone_is_certain() -> None:
         False,
     )
     assert decompositions([_kernel(nodes, ())]) == ()
+    (twice,) = decompositions([_kernel(nodes, ("aten.gelu", "aten._softmax"))] * 2)
+    assert twice.became == {"aten.erf": 2, "aten.amax": 2}
+
+
+def test_views_are_no_parts_of_an_operator() -> None:
+    nodes = (FxNode("reshape", "aten.reshape.default"), FxNode("exp", "aten.exp.default"))
+    (found,) = decompositions([_kernel(nodes, ("aten.view", "aten.sigmoid"))])
+    assert (found.op, found.became, found.exact) == ("aten.sigmoid", {"aten.exp": 1}, True)
+    assert decompositions([_kernel(nodes[:1], ("aten._unsafe_view",))]) == ()

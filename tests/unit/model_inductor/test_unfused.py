@@ -68,4 +68,6 @@ def test_odd_texts_have_no_pairs(text: str | None) -> None:
 
 def test_reasons_are_counts() -> None:
     assert reasons({"reasons": {"a": 2, "b": "x"}}) == {"a": 2}
+    formats = {"numel mismatch (reduce) (%s, %s), (%s, %s)": 3, "numel mismatch (reduce)": 1, "%s": 1}
+    assert reasons({"reasons": formats}) == {"numel mismatch (reduce)": 4, "%s": 1}
     assert reasons({"reasons": 3}) == {}
