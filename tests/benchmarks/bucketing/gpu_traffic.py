@@ -116,6 +116,8 @@ def predict_job(name: str, sizes: list[int], options: argparse.Namespace) -> dic
     at = [early[int((len(early) - 1) * k / 6)] for k in range(7)]
     low, high = min(sizes), max(sizes)
     at += [round(low * (high / low) ** (k / 6)) for k in range(7)]
+    # Powers of two pad up to here: without a point the curve would have to be extrapolated.
+    at.append(1 << (high - 1).bit_length())
     return {
         "part": "predict",
         "file": name,
@@ -138,7 +140,8 @@ def show_row(row: dict[str, Any]) -> None:
     print(
         f"{row['contestant']:20} first pass {row['first_pass_s']:6.1f} s (warm-up {row['warm_up_s']:5.1f}), "
         f"steady {median:6.0f} us [{low:.0f}, {high:.0f}], {row['graphs']:3} graphs, "
-        f"memory {row['device_mib']:6.0f} MiB, unseen at worst {row['unseen_worst_x']:7.1f} x the median"
+        f"memory {row['device_mib']:6.0f} MiB, sizes not seen before {max(row['unseen_us']) / 1e3:6.2f} ms "
+        f"at worst, {row['unseen_worst_x']:.1f} x their next calls"
         f", error {row['largest_error']:.4f}" + (f", {row['error']}" if "error" in row else ""),
         flush=True,
     )
