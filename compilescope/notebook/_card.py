@@ -106,13 +106,13 @@ def _frame(frame: Frame, longest_s: float) -> str:
     calls = f"{_number(frame.compiled_calls)} compiled and {_number(frame.eager_calls)} eager calls"
     place = f"<code>{_text(frame.function)}</code> {_text(frame.file)}:{frame.line}"
     bar = _bar(frame.compile_s, longest_s)
-    return f"<li>{place}: {_text(frame.status)}, {seconds(frame.compile_s)} {bar}, {calls}</li>"
+    return f"<li>{place}: {_text(frame.status)}, {seconds(frame.compile_s)}{bar}, {calls}</li>"
 
 
 def _bar(spent_s: float | None, longest_s: float) -> str:
     if not spent_s or not longest_s:
         return ""
-    return "█" * max(round(_BAR * spent_s / longest_s), 1)
+    return " " + "█" * max(round(_BAR * spent_s / longest_s), 1)
 
 
 def _number(value: int | None) -> str:
