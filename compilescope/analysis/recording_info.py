@@ -113,4 +113,9 @@ def _first(*values: Any) -> int | None:
 
 
 def _iso(ns: int | None) -> str | None:
-    return None if ns is None else datetime.fromtimestamp(ns * 1e-9, UTC).isoformat(timespec="milliseconds")
+    try:
+        return (
+            None if ns is None else datetime.fromtimestamp(ns * 1e-9, UTC).isoformat(timespec="milliseconds")
+        )
+    except (ValueError, OverflowError, OSError):  # a damaged record: no such year
+        return None

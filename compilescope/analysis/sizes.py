@@ -203,5 +203,8 @@ def _row_of(graph: Graph, shape: Sequence[object], key: str) -> tuple[int, ...] 
     return _evaluated(shape, _named(graph, values))
 
 
-def _iso(ns: int) -> str:
-    return datetime.fromtimestamp(ns * 1e-9, UTC).isoformat(timespec="milliseconds")
+def _iso(ns: int) -> str | None:
+    try:
+        return datetime.fromtimestamp(ns * 1e-9, UTC).isoformat(timespec="milliseconds")
+    except (ValueError, OverflowError, OSError):  # a damaged record: no such year
+        return None
