@@ -17,6 +17,7 @@ from compilescope.cli._recordings import load_report
 from compilescope.cli._terminal import default_width, is_utf8, say, write
 from compilescope.cli.report import report_stem
 from compilescope.errors import CompileScopeError
+from compilescope.units import count
 
 if TYPE_CHECKING:
     from compilescope.analysis.report import Report
@@ -24,7 +25,14 @@ if TYPE_CHECKING:
     from compilescope.views.tui import Opened
 
 OUTPUT_LOG = "output.log"  # in a recording: what the program printed under ``run --live``
-_PACK = "payloads.pack"
+_PACK, _EVENTS = "payloads.pack", "events.jsonl"
+_LARGE_BYTES = 30_000_000
+_CHUNK_BYTES = 8 << 20
+_GLANCED = {
+    "compiles": b'"k":"dynamo_start"',
+    "graphs": b'"k":"dynamo_output_graph"',
+    "attempts that broke the graph": b'"name":"dynamo_graph_break_reason"',
+}
 _END_BYTES = 256 * 1024
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 
@@ -82,6 +90,40 @@ class RecordingSource:
         """Sizes and times of the files: they say all, since a recording only grows or is replaced."""
         return tuple(sorted(_files(self._path)))
 
+    def glance(self) -> str:
+        """By counting marks in the files: a record starts with its kind, and no text can hold such bytes."""
+        sizes = list(_event_files(self._path))
+        total = sum(size for _, size in sizes)
+        if total < _LARGE_BYTES:
+            return ""
+        counted = dict.fromkeys(_GLANCED, 0)
+        for file, _ in sizes:
+            with file.open("rb") as lines:
+                while chunk := lines.read(_CHUNK_BYTES):
+                    chunk += lines.readline()
+                    for word, mark in _GLANCED.items():
+                        counted[word] += chunk.count(mark)
+        found = ", ".join(f"{n:,} {word}" for word, n in counted.items() if n)
+        owners = count(len(sizes), "process", "processes")
+        return (
+            f"Reading {self.name}: {total / 1e6:,.0f} MB of records of {owners}.\n\n"
+            f"So far it is known that there were {found or 'no compiles'}. The screens fill in a few seconds."
+        )
+
+    def quick(self) -> Opened | None:
+        if sum(size for _, size in _event_files(self._path)) < _LARGE_BYTES:
+            return None
+        from compilescope.advice import examine
+        from compilescope.model import load
+        from compilescope.recording import open_recording
+        from compilescope.recording.process import gc_paused
+        from compilescope.views.tui import Opened
+
+        recording = open_recording(self._path)
+        with gc_paused():
+            report, _ = examine(load(recording, detail=False))
+        return Opened(report, RecordedCode(recording))
+
     def load(self) -> Opened:
         from compilescope.advice import examine
         from compilescope.advice.details import sources_of
@@ -134,6 +176,15 @@ class RecordingSource:
 
 def _save(page: bytes, file: Path) -> None:
     file.write_bytes(page)
+
+
+def _event_files(path: Path) -> Iterator[tuple[Path, int]]:
+    """Of a recording's folder, or one process's. Nothing of what is packed or a log."""
+    folders = (path, *(entry for entry in path.iterdir() if entry.is_dir())) if path.is_dir() else ()
+    for folder in folders:
+        file = folder / _EVENTS
+        if file.is_file():
+            yield file, file.stat().st_size
 
 
 def _end_of(log: Path) -> str | None:

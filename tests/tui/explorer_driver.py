@@ -51,6 +51,8 @@ class FakeSource:
         self.loads = 0
         self.exported: Path | None = None
         self.base: str | None = None
+        self.glanced = ""
+        self.soon: Report | None = None
         self.diff: Callable[[], tuple[Diff | None, str]] | None = None
         self.printed: str | None = None
         self._lock = threading.Lock()
@@ -71,6 +73,12 @@ class FakeSource:
             if self.diff is not None and self.base is not None:
                 return Opened(self.report, self.code, *self.diff())
             return Opened(self.report, self.code)
+
+    def glance(self) -> str:
+        return self.glanced
+
+    def quick(self) -> Opened | None:
+        return None if self.soon is None else Opened(self.soon, self.code)
 
     def compare_with(self, base: str) -> None:
         self.base = base

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -15,7 +14,16 @@ from textual.screen import Screen
 
 from compilescope.views.tui._code_screen import CodeScreen
 from compilescope.views.tui._compare_screen import CompareScreen
-from compilescope.views.tui._follow import Exported, Follower, ReadFailed, ReportRead, export, state
+from compilescope.views.tui._follow import (
+    Exported,
+    Follower,
+    Glanced,
+    ReadFailed,
+    ReportRead,
+    export,
+    seconds_of,
+    state,
+)
 from compilescope.views.tui._keys import EXPLORER, bindings
 from compilescope.views.tui._ladder_screen import LadderScreen
 from compilescope.views.tui._news import news, told
@@ -113,6 +121,11 @@ class Explorer(App[None]):
             self._announce(before, event.opened.report)
         self._update()
 
+    @on(Glanced)
+    def _glanced(self, event: Glanced) -> None:
+        self.waiting = event.text
+        self._update()
+
     @on(ReadFailed)
     def _failed(self, event: ReadFailed) -> None:
         if self.report is None and not self._follow:
@@ -142,7 +155,7 @@ class Explorer(App[None]):
         if report is None or not self._follow:
             return ""
         now_s = self._clock()
-        started_s = _seconds_of(report.recording.started)
+        started_s = seconds_of(report.recording.started)
         return state(report, now_s, started_s, now_s - self._changed_s)
 
     @property
@@ -240,10 +253,3 @@ class Explorer(App[None]):
 def _screen(page: Page) -> PageScreen:
     special = _SPECIAL.get(page.name, TableScreen if page.table else CodeScreen)
     return special(page)
-
-
-def _seconds_of(iso: str | None) -> float | None:
-    try:
-        return datetime.fromisoformat(iso).timestamp() if iso else None
-    except ValueError:
-        return None

@@ -6,6 +6,7 @@ import gc
 import threading
 import time
 from collections.abc import Callable, Hashable
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -25,6 +26,14 @@ class ReportRead(Message):
     def __init__(self, opened: Opened) -> None:
         super().__init__()
         self.opened = opened
+
+
+class Glanced(Message):
+    """What is shown until the recording was read."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
 
 
 class ReadFailed(Message):
@@ -64,6 +73,7 @@ class Follower(threading.Thread):
         self._wake = threading.Event()
         self._seen: Hashable = None
         self._told = ""
+        self._has_read = False
 
     def run(self) -> None:
         while not self._stopped.is_set():
@@ -93,6 +103,8 @@ class Follower(threading.Thread):
             stamp = self._source.stamp()
             if stamp == self._seen:
                 return
+            if not self._has_read:
+                self._begin()
             opened = self._source.load()
         except CompileScopeError as problem:
             self._fail(problem.message, problem)
@@ -101,11 +113,22 @@ class Follower(threading.Thread):
         except Exception as problem:  # a view may not die of a recording that is half written
             self._fail(f"{name} cannot be read: {type(problem).__name__}: {problem}", problem)
         else:
-            self._seen, self._told = stamp, ""
+            self._seen, self._told, self._has_read = stamp, "", True
             # A report is a hundred thousand objects without cycles: visiting them all would stop the keys
             # for a tenth of a second each time. Counting references still frees them.
             gc.freeze()
             self._post(ReportRead(opened))
+
+    def _begin(self) -> None:
+        """Of a large recording, what is there at once, and then what is there soon."""
+        text = self._source.glance()
+        if text:
+            self._post(Glanced(text))
+        soon = self._source.quick()
+        if soon is not None:
+            self._has_read = True
+            gc.freeze()
+            self._post(ReportRead(soon))
 
     def _fail(self, text: str, problem: Exception) -> None:
         self._seen = None
@@ -131,3 +154,10 @@ def state(report: Report, now_s: float, started_s: float | None, silent_s: float
         return "running"
     quiet_s = max(now_s - started_s - last_s, 0.0)
     return "running, compiling" if quiet_s < 3 else f"running, stopped compiling {quiet_s:.0f} s ago"
+
+
+def seconds_of(iso: str | None) -> float | None:
+    try:
+        return datetime.fromisoformat(iso).timestamp() if iso else None
+    except ValueError:
+        return None

@@ -57,6 +57,17 @@ class ReportSource(Protocol):
     def stamp(self) -> Hashable:
         """Cheap; differs when ``load`` would see something new. Raises OSError."""
 
+    def glance(self) -> str:
+        """What can be said of a large recording at once, while it is read; empty for a small one.
+
+        Raises OSError.
+        """
+
+    def quick(self) -> Opened | None:
+        """The facts of a large recording without what lies below Dynamo: half the time of ``load``. Raises
+        what that raises. None for one of which ``load`` is quick enough.
+        """
+
     def load(self) -> Opened:
         """Raises CompileScopeError or OSError when nothing can be read (yet)."""
 

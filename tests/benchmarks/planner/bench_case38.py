@@ -23,13 +23,14 @@ import torch
 from compilescope.bucketing.compile import CapturedGraph
 from compilescope.bucketing.identify import placeholders, shape_env_of, symbols_of
 from compilescope.bucketing.inner import InnerCompiler
-from compilescope.bucketing.measure import measure
+from compilescope.bucketing.measure import _World, measure
 from compilescope.ladder import BucketLadder
 from compilescope.ladder.planner import CostPoint, Costs, Curve, Limits, Traffic, score, study_ladder
 from compilescope.trial.timing import interval
 
 CASE = Path(__file__).parents[3] / "fixtures" / "corpus" / "scripts" / "38_poor_bucket_ladder.py"
-PASSES, POINTS, NEAR = 5, 10, 0.10
+PASSES, NEAR = 5, 0.10
+COMPILER = InnerCompiler("aot_eager")
 
 
 def encode(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
@@ -37,73 +38,77 @@ def encode(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     return torch.relu(x @ w).mean(0)
 
 
-def costs_of(width: int, sizes: list[int]) -> Costs:
-    """Static cost at each size, of a graph captured with a free number of rows."""
-    found: list[Any] = []
+class Case:
+    """The case's graph, captured once with a free number of rows, and its calls at any of them."""
 
-    def backend(module: Any, inputs: Any) -> Any:
+    def __init__(self, width: int) -> None:
+        x = torch.randn(24, width)
+        torch._dynamo.mark_dynamic(x, 0)
+        torch.compile(encode, backend=self._keep)(x, torch.randn(width, width))
+        self._calls: dict[int, Callable[[], object]] = {}
+
+    def _keep(self, module: Any, inputs: Any) -> Any:
         holders = placeholders(module)
         compile_id = torch._guards.CompileContext.current_compile_id()
-        graph = CapturedGraph.of(module, holders, inputs, shape_env_of(holders), compile_id)
-        rows = [(size,) for size in sizes]
-        found.append(
-            measure(
-                graph,
-                InnerCompiler("inductor"),
-                inputs,
-                symbols_of(holders)[:1],
-                rows,
-                (sizes[0],),
-                rounds=31,
-                seconds=time.thread_time,
-            )
-        )
+        self.graph = CapturedGraph.of(module, holders, inputs, shape_env_of(holders), compile_id)
+        self.inputs, self.symbols = inputs, symbols_of(holders)[:1]
         return module.forward
 
-    x = torch.randn(24, width)
-    torch._dynamo.mark_dynamic(x, 0)
-    torch.compile(encode, backend=backend)(x, torch.randn(width, width))
-    points = []
-    for row in found[0].static:
-        spread = interval(row.samples_us)
-        points.append(CostPoint(row.sizes[0], spread.value, spread.low, spread.high))
-    return Costs(Curve.measured(points))
+    def costs(self, sizes: list[int]) -> Costs:
+        """Static cost at each size, as ``ladder --measure`` takes it."""
+        rows = [(size,) for size in sizes]
+        found = measure(
+            self.graph,
+            COMPILER,
+            self.inputs,
+            self.symbols,
+            rows,
+            rows[0],
+            rounds=15,
+            seconds=time.thread_time,
+        )
+        points = []
+        for row in found.static:
+            spread = interval(row.samples_us)
+            points.append(CostPoint(row.sizes[0], spread.value, spread.low, spread.high))
+        return Costs(Curve.measured(points))
 
+    def call(self, rung: int) -> Callable[[], object]:
+        if rung not in self._calls:
+            world = _World(self.graph, tuple(self.inputs), self.symbols, lambda _call, _calls: 0.0)
+            self._calls[rung] = world.call(world.static(COMPILER, (rung,)).artifact, (rung,))
+        return self._calls[rung]
 
-def a_pass(ladder: BucketLadder, sizes: list[int], width: int) -> Callable[[], float]:
-    """Runs all calls once, each padded to its rung; microseconds a call."""
-    rungs = sorted(rung.size for rung in ladder.pad_rungs)
-    compiled = torch.compile(encode, dynamic=False)
-    w = torch.randn(width, width)
-    padded = {size: torch.randn(next((r for r in rungs if r >= size), size), width) for size in set(sizes)}
-    for x in padded.values():
-        compiled(x, w)
+    def a_pass(self, ladder: BucketLadder, sizes: list[int]) -> Callable[[], float]:
+        """Runs all calls once, each padded to its rung; microseconds a call."""
+        rungs = sorted(rung.size for rung in ladder.pad_rungs)
+        calls = [self.call(next((r for r in rungs if r >= size), size)) for size in sizes]
 
-    def run() -> float:
-        start = time.thread_time()
-        for size in sizes:
-            compiled(padded[size], w)
-        return (time.thread_time() - start) / len(sizes) * 1e6
+        def run() -> float:
+            start = time.thread_time()
+            for call in calls:
+                call()
+            return (time.thread_time() - start) / len(calls) * 1e6
 
-    return run
+        return run
 
 
 def main() -> int:
     width = int(sys.argv[1]) if len(sys.argv) > 1 else 512
-    torch._dynamo.config.recompile_limit = 64
     torch.set_num_threads(1)
     case = run_path(str(CASE))
     traffic = Traffic.of(case["TRAFFIC"], ordered=False, label="case 38")
     in_use = BucketLadder.pads(case["LADDER"])
     likely = {size for rung in (*case["LADDER"], *case["TRAFFIC"]) for size in (rung, -(-rung // 8) * 8)}
-    costs = costs_of(width, sorted(likely))
+    case_graph = Case(width)
+    costs = case_graph.costs(sorted(likely))
     limits = Limits(max_rungs=len(case["LADDER"]), align=8, pins=False)
     study = study_ladder(traffic, costs, limits, in_use=in_use)
     _, late = traffic.halves()
     sizes = [size for size, count in zip(late.sizes[:, 0].tolist(), late.counts.tolist(), strict=True)
-             for _ in range(count)] * 20  # fmt: skip
+             for _ in range(count)] * 4  # fmt: skip
     ladders = {"planned": study.plan.chosen.ladder, **{r.name: r.score.ladder for r in study.rivals}}
-    passes = {name: a_pass(ladder, sizes, width) for name, ladder in ladders.items()}
+    passes = {name: case_graph.a_pass(ladder, sizes) for name, ladder in ladders.items()}
     taken: dict[str, list[float]] = {name: [] for name in passes}
     with torch.no_grad():
         for number in range(PASSES):

@@ -69,6 +69,18 @@ class Source:
     def stamp(self) -> int:
         return 1
 
+    def glance(self) -> str:
+        return ""
+
+    def quick(self) -> None:
+        """Nothing before the whole."""
+
+    def output(self) -> None:
+        """Nothing was kept."""
+
+    def compare_with(self, _base: str) -> None:
+        """Nothing to compare with."""
+
     def load(self) -> object:
         from compilescope.views.tui import Opened
 
