@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ _LONGEST_TEXT = 2_000_000  # characters: more makes a tab stall
 _LEVEL = 6
 _MOST_MISSES = 8  # texts that did not fit: then it is time to stop compressing more of them
 _BETWEEN = "\0"  # in no text: control characters are written out
+_TO_WRITE_OUT = re.compile(r"[^\x20-\x7e\n]")
 _RANKS = {  # what people ask for first is what stays when there is no room for all
     "source": 0,
     "dynamo_output_graph": 1,
@@ -117,7 +119,7 @@ class _Packer:
             return
         if self._open_size + len(content) > _BLOCK_BYTES:
             self._close()
-        self._open.append((text, visible(content.replace("\r\n", "\n"), keep="\n")))
+        self._open.append((text, _shown(content)))
         self._open_size += len(content)
 
     def _close(self) -> None:
@@ -156,6 +158,13 @@ class _Packer:
             else:
                 self._packed.texts += 1
         return self._packed
+
+
+def _shown(content: str) -> str:
+    """Without characters that a browser would act on or hide; most texts have none, and are long."""
+    if _TO_WRITE_OUT.search(content) is None:
+        return content
+    return visible(content.replace("\r\n", "\n"), keep="\n")
 
 
 def _deflated(content: str) -> str:
