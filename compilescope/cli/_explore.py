@@ -166,11 +166,14 @@ class RecordingSource:
         return partial(_end_of, log) if log.is_file() else None
 
     def export(self, report: Report) -> Path:
+        from compilescope.model.documents import documents_of
+        from compilescope.recording import open_recording
         from compilescope.views import html
 
         path = Path(f"compilescope-report-{report_stem(self._path)}.html")
-        page = html.render(report, sources=self._sources).encode("utf-8", "backslashreplace")
-        write_new(path, partial(_save, page), force=False)
+        documents = documents_of(open_recording(self._path))
+        page = html.render(report, sources=self._sources, documents=documents)
+        write_new(path, partial(_save, page.encode("utf-8", "backslashreplace")), force=False)
         return path
 
 
