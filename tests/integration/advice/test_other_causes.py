@@ -89,7 +89,7 @@ def findings(tmp_path, monkeypatch):
 
 def test_an_error_that_was_suppressed(findings):
     found = findings(SUPPRESSED)["suppressed_error"]
-    assert (found.line, found.cost["failures"].value) == (8, 1)  # the backend is the program's own
+    assert (found.line, found.cost["failures"].value) == (10, 1)
 
 
 def test_rungs_that_are_idle_refused_and_beside_the_traffic(findings):
