@@ -116,6 +116,7 @@ def fusion_row(index: Index, graph: CompiledGraph) -> rows.Fusion:
                 pair.linked,
                 list(pair.buffers),
                 printed_lines(index, pair.lines),
+                number_of(pair.shared_bytes, hints),
             )
             for pair in fused.unfused[:MAX_GROUPS]
         ],

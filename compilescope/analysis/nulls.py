@@ -44,6 +44,7 @@ WHY = {
     "Fusion.bytes_eager": _SYMBOLIC,
     "Fusion.bytes_before": _FROM_CODE,
     "Fusion.bytes_after": _SYMBOLIC,
+    "Unfused.shared_bytes": "a buffer between the two has no name of its own in the generated code",
     "FusedGroup.bytes_before": _SYMBOLIC,
     "FusedGroup.bytes_after": _SYMBOLIC,
     "MissedEpilogue.saved_bytes": _SYMBOLIC,

@@ -147,6 +147,7 @@ class Unfused:
     linked: bool
     buffers: list[str]
     lines: list[SourceLine]
+    shared_bytes: int | None = None  # of those buffers: one kernel would move them once less
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from compilescope.model.inductor.decompositions import decompositions
 from compilescope.model.inductor.fusion import fusion
 from compilescope.model.inductor.fx_text import FxGraph, lines_by_name, parse_fx, result_dtypes
 from compilescope.model.inductor.kernels import kernels
-from compilescope.model.inductor.launches import walk
+from compilescope.model.inductor.launches import Walk, walk
 from compilescope.model.inductor.memory import memory_plan
 from compilescope.model.inductor.output_code import OutputCode, parse_output_code
 from compilescope.model.inductor.provenance import Traced, traced_kernels
@@ -66,7 +66,7 @@ def read_graph(source: GraphSource, file_name: FileName) -> CompiledGraph:
         fusion=replace(
             fusion(code, walked, graph, schedule, _int(source.described.get("ir_nodes_pre_fusion"))),
             kernels=sum(launch.kind != kinds.COLLECTIVE_WAIT for launch in launches),
-            **_unfused(source, schedule),
+            **_unfused(source, schedule, walked),
         ),
         memory=memory_plan(walked, code.hints) if code.functions else None,
         crossings=crossings(walked, graph, (node for kernel in found for node in kernel.nodes)),
@@ -121,11 +121,11 @@ def _traced(source: GraphSource, graph: FxGraph | None) -> dict[str, Traced]:
     return traced_kernels(mappings() if mappings else None, stacks() if stacks else None, graph)
 
 
-def _unfused(source: GraphSource, schedule: Schedule | None) -> dict[str, Any]:
+def _unfused(source: GraphSource, schedule: Schedule | None, walked: Walk) -> dict[str, Any]:
     if source.unfused is None:
         return {"unfused_missing": NO_REASONS if schedule is None else None}
     m, text = source.unfused
-    return {"unfused": unfused(schedule, text()), "unfused_reasons": reasons(m)}
+    return {"unfused": unfused(schedule, text(), walked.tensors), "unfused_reasons": reasons(m)}
 
 
 def _parse(text: Text | None) -> FxGraph | None:

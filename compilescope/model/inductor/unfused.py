@@ -7,18 +7,25 @@ nor is one that shares no buffer; of what is left the last reason holds.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from compilescope.model.inductor.schedule import Schedule, ScheduledNode
+from compilescope.model.inductor.sizes import Size, size
+from compilescope.model.inductor.tensors import Tensor
 from compilescope.model.inductor.values import Unfused
 
 NO_REASONS = "Inductor's reasons are recorded when it fuses: not on a cache hit, nor in an imported log"
 _NO_KERNEL = frozenset({"MultiOutput", "NoneType"})
 
 
-def unfused(schedule: Schedule | None, text: str | None) -> tuple[Unfused, ...]:
-    """From the payload of an `inductor_unfused` record: rows of first node, second node, reason."""
+def unfused(
+    schedule: Schedule | None, text: str | None, tensor_of: Callable[[str], Tensor | None] = lambda _: None
+) -> tuple[Unfused, ...]:
+    """From the payload of an `inductor_unfused` record: rows of first node, second node, reason.
+
+    Pairs of which one reads the other come first, most bytes first. ``tensor_of``: the layout of a buffer.
+    """
     if schedule is None:
         return ()
     owner = {part.name: node for node in schedule.nodes for part in node.parts}
@@ -30,8 +37,8 @@ def unfused(schedule: Schedule | None, text: str | None) -> tuple[Unfused, ...]:
         if _reads(first, second) and not _reads(second, first):
             first, second = second, first
         last[frozenset((id(first), id(second)))] = (first, second, str(row[2]))
-    found = (_unfused(first, second, reason) for first, second, reason in last.values())
-    return tuple(sorted((u for u in found if u.buffers), key=lambda u: (not u.linked, u.first, u.second)))
+    found = (_unfused(first, second, reason, tensor_of) for first, second, reason in last.values())
+    return tuple(sorted((pair for pair in found if pair.buffers), key=_rank))
 
 
 def reasons(m: Mapping[str, Any]) -> dict[str, int]:
@@ -45,7 +52,14 @@ def reasons(m: Mapping[str, Any]) -> dict[str, int]:
     return found
 
 
-def _unfused(first: ScheduledNode, second: ScheduledNode, reason: str) -> Unfused:
+def _rank(pair: Unfused) -> tuple[bool, int, tuple[str, ...], tuple[str, ...]]:
+    moved = pair.shared_bytes.order({}) if pair.shared_bytes is not None else 0
+    return (not pair.linked, -moved, pair.first, pair.second)
+
+
+def _unfused(
+    first: ScheduledNode, second: ScheduledNode, reason: str, tensor_of: Callable[[str], Tensor | None]
+) -> Unfused:
     linked = first.writes & second.reads
     shared = linked or (first.reads & second.reads)
     return Unfused(
@@ -57,7 +71,19 @@ def _unfused(first: ScheduledNode, second: ScheduledNode, reason: str) -> Unfuse
         linked=bool(linked),
         buffers=tuple(sorted(shared)),
         lines=tuple(dict.fromkeys((*first.lines, *second.lines))),
+        shared_bytes=_bytes_of(shared, tensor_of),
     )
+
+
+def _bytes_of(buffers: Iterable[str], tensor_of: Callable[[str], Tensor | None]) -> Size | None:
+    """None where the size of one of them is not known."""
+    total = size(0)
+    for name in buffers:
+        tensor = tensor_of(name)
+        if tensor is None or tensor.size_bytes is None:
+            return None
+        total = total + tensor.size_bytes
+    return total
 
 
 def _reads(reader: ScheduledNode, writer: ScheduledNode) -> bool:

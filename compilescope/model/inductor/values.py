@@ -118,7 +118,8 @@ class FusedGroup:
 class Unfused:
     """Two kernels-to-be that stayed apart, with the reason Inductor stated last.
 
-    ``linked``: one reads what the other writes. ``buffers``: what both touch.
+    ``linked``: one reads what the other writes. ``buffers``: what both touch; ``shared_bytes``: their size,
+    which one kernel would move once less.
     """
 
     first: tuple[str, ...]  # names of the scheduler's nodes
@@ -129,6 +130,7 @@ class Unfused:
     linked: bool
     buffers: tuple[str, ...]
     lines: tuple[SourceLine, ...]
+    shared_bytes: Size | None = None
 
 
 @dataclass(frozen=True, slots=True)

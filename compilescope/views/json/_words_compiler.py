@@ -318,6 +318,7 @@ Unfused.second  Operators of the other
 Unfused.reason  Why Inductor kept them apart, in its words
 Unfused.linked  Whether the second reads what the first writes
 Unfused.buffers  Buffers both touch
+Unfused.shared_bytes  Bytes of those buffers, which one kernel would move once less
 Unfused.lines  The user's lines
 Fusion.unfused  Pairs that stayed apart; cut at a fixed number
 Fusion.unfused_count  Number of such pairs

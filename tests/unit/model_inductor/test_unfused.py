@@ -5,6 +5,7 @@ import json
 import pytest
 
 from compilescope.model.inductor.schedule import Schedule, parse_schedule
+from compilescope.model.inductor.tensors import Tensor
 from compilescope.model.inductor.unfused import reasons, unfused
 
 
@@ -58,6 +59,23 @@ def test_operators_and_lines_of_both() -> None:
     (found,) = unfused(SCHEDULE, json.dumps([["op1", "op2", "why"]]))
     assert (found.first_ops, found.second_ops, found.buffers) == (("aten.op0",), ("aten.op2",), ("b",))
     assert [line.line for line in found.lines] == [0, 1]
+
+
+def test_most_bytes_first_and_unknown_sizes_last() -> None:
+    schedule = _scheduled(
+        [("op0", ["x"], ["a"])],
+        [("op1", ["a"], ["b"])],
+        [("op2", ["a", "b"], ["c"])],
+        [("op3", ["c"], ["d"])],
+    )
+    tensors = {name: Tensor("float32", (str(n),), ("1",), "cpu") for name, n in (("a", 10), ("b", 90))}
+    rows = [["op0", "op1", "r"], ["op1", "op2", "r"], ["op2", "op3", "r"]]
+    found = unfused(schedule, json.dumps(rows), tensors.get)
+    assert [(u.buffers, u.shared_bytes and u.shared_bytes.value) for u in found] == [
+        (("b",), 360),
+        (("a",), 40),
+        (("c",), None),
+    ]
 
 
 @pytest.mark.parametrize("text", [None, "", "{", "[1, [2], [1, 2], {}]", "{}"])
