@@ -23,7 +23,7 @@ def skip_reason(captured: CapturedGraph, compiled: CompiledRung, device_type: st
         _not_static(compiled)
         or _training(captured)
         or _inputs(captured, compiled, device_type)
-        or _nodes(captured, device_type)
+        or nodes_reason(captured.graph_module, device_type)
         or _mutation(captured, compiled)
         or _aliases(captured, compiled)
     )
@@ -63,11 +63,14 @@ def _inputs(captured: CapturedGraph, compiled: CompiledRung, device_type: str) -
     return None
 
 
-def _nodes(captured: CapturedGraph, device_type: str) -> str | None:
-    for node in _all_nodes(captured.graph_module):
+def nodes_reason(graph_module: fx.GraphModule, device_type: str) -> str | None:
+    """The first operation that a recording would freeze or that could not be recorded."""
+    for node in _all_nodes(graph_module):
         name = _op_name(node.target)
         if name in _CONTROL_FLOW:
             return f"{name}: its branch is chosen on the host"
+        if _is_collective(node.target):
+            return f"{name} waits for other ranks, which may not replay"
         if name == "as_strided":
             return "as_strided may reach beyond what is copied"
         if node.kwargs.get("generator") is not None:
@@ -136,6 +139,11 @@ def _op_name(target: Any) -> str:
         return target.rsplit(".", 1)[-1]
     name = getattr(target, "__name__", None) or str(target)
     return str(name).split(".")[0]
+
+
+def _is_collective(target: Any) -> bool:
+    qualified = getattr(target, "_qualified_op_name", None) or getattr(target, "name", lambda: "")
+    return str(qualified() if callable(qualified) else qualified).startswith(("_c10d_functional", "c10d"))
 
 
 def _values(value: Any) -> Iterator[Any]:

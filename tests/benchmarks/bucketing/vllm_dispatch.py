@@ -31,7 +31,7 @@ from compilescope.bucketing.dispatch import Dispatch, Served
 from compilescope.ladder import BucketLadder
 
 RUNGS = (3, 51)
-ROUNDS, CALLS = 41, 20_000
+ROUNDS, CALLS = 301, 1_000
 WIDTH = 32
 Contestants = dict[str, Callable[..., Any]]
 
@@ -159,7 +159,7 @@ def whole_calls() -> list[dict[str, Any]]:
                 for function in contestants.values():
                     function(x)
                 row = {"artifact": "whole call of x + 1", "rungs": rungs, "at": where}
-                rows.append(row | added_us(contestants, (x,), 1000))
+                rows.append(row | added_us(contestants, (x,), 100))
                 print(shown(rows[-1]), flush=True)
     return rows
 

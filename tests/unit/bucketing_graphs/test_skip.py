@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from compilescope.bucketing import BucketedBackend, bucketed
+from compilescope.bucketing.graphs.skip import nodes_reason
 from compilescope.errors import UsageError
 from compilescope.ladder import BucketLadder
 from compilescope.observer import GraphSkipped
@@ -121,3 +122,14 @@ def test_without_cuda_the_device_is_the_reason() -> None:
 def test_two_recorders_are_one_too_many() -> None:
     with pytest.raises(UsageError, match="Inductor record graphs too"):
         BucketedBackend(PINS, ROWS, mode="reduce-overhead", cuda_graphs=True)
+
+
+@pytest.mark.parametrize("op", ["all_reduce", "wait_tensor"])
+def test_a_collective(op: str) -> None:
+    packet = getattr(torch.ops._c10d_functional, op)
+    for target in (packet, packet.default):
+        graph = torch.fx.Graph()
+        x = graph.placeholder("x")
+        graph.output((graph.call_function(target, (x,)),))
+        reason = nodes_reason(torch.fx.GraphModule({}, graph), "cuda")
+        assert reason == f"{op} waits for other ranks, which may not replay"
