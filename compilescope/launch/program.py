@@ -66,8 +66,8 @@ def run_program(
         if problem is not None:
             say(f"cannot write the recording {folder}: {problem}: the program runs without being recorded")
             return Outcome(run_to_end(target.python_args, os.environ | caches), None)
-        git = GitQuestion(_source_directory(target))
         with _opened(None if log is None else folder / log) as file:
+            git = GitQuestion(_source_directory(target))
             if started is not None:
                 started(folder)
             ended = run_to_end(target.python_args, child | caches, file)

@@ -13,7 +13,6 @@ from textual.app import App, SystemCommand
 from textual.screen import Screen
 
 from compilescope.views.tui._code_screen import CodeScreen
-from compilescope.views.tui._compare_screen import CompareScreen
 from compilescope.views.tui._follow import (
     Exported,
     Follower,
@@ -25,12 +24,10 @@ from compilescope.views.tui._follow import (
     state,
 )
 from compilescope.views.tui._keys import EXPLORER, bindings
-from compilescope.views.tui._ladder_screen import LadderScreen
 from compilescope.views.tui._news import news, told
-from compilescope.views.tui._output_screen import OutputScreen
-from compilescope.views.tui._overview import OverviewScreen
 from compilescope.views.tui._pages import PAGES, Page
 from compilescope.views.tui._screen import SMALLEST, PageScreen
+from compilescope.views.tui._screens import screen_of
 from compilescope.views.tui._table_screen import TableScreen
 
 if TYPE_CHECKING:
@@ -39,12 +36,6 @@ if TYPE_CHECKING:
     from compilescope.views.tui._source import Opened, ReportSource
 
 _FLASH_S = 4.0
-_SPECIAL: Mapping[str, type[PageScreen]] = {
-    "overview": OverviewScreen,
-    "ladder": LadderScreen,
-    "compare": CompareScreen,
-    "output": OutputScreen,
-}
 
 
 class Explorer(App[None]):
@@ -102,7 +93,7 @@ class Explorer(App[None]):
 
     def on_mount(self) -> None:
         for page in PAGES:
-            self.install_screen(_screen(page), page.name)
+            self.install_screen(screen_of(page), page.name)
         self.push_screen(PAGES[0].name)
         self._follower.start()
         if self._follow:
@@ -248,8 +239,3 @@ class Explorer(App[None]):
             )
         yield SystemCommand("export: web page", "Write the report as one HTML file", self.action_export)
         yield SystemCommand("recording: read again", "Look for what was written since", self.action_reload)
-
-
-def _screen(page: Page) -> PageScreen:
-    special = _SPECIAL.get(page.name, TableScreen if page.table else CodeScreen)
-    return special(page)

@@ -1,6 +1,10 @@
 """How quickly the explorer opens a report of 10,000 compile ids, and how quickly it answers keys.
 
-python tests/benchmarks/tui/bench_walk.py    prints the figures; exit status 1 when one is over its limit
+python tests/benchmarks/tui/bench_walk.py [RECORDING]
+
+prints the figures; exit status 1 when one is over its limit. With RECORDING (a gigabyte can be made by
+``recording/bench_reading.py --rich``) that is opened instead of a report made up here: first paint is then
+what is known at once, and the walk begins when all was read.
 
 On a machine with more to do than cores the keys are judged by the time that the explorer itself ran.
 """
@@ -30,6 +34,7 @@ import builders
 FIRST_PAINT_S = 1.5
 KEY_P95_S = 0.1
 COMPILE_IDS = 10_000
+RECORDING = [word for word in sys.argv[1:] if not word.startswith("--")]
 QUIET_S = 0.06  # after this long without output a key counts as answered
 KEYS = {
     "enter": b"\r", "escape": b"\x1b", "backspace": b"\x7f", "tab": b"\t", "pagedown": b"\x1b[6~",
@@ -138,17 +143,31 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.environ.update(TERM="xterm-256color", COLORTERM="truecolor")
-            os.execv(sys.executable, [sys.executable, __file__, "--show"])
+            words = ["-m", "compilescope", "tui", *RECORDING] if RECORDING else [__file__, "--show"]
+            os.execv(sys.executable, [sys.executable, *words])
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
 
     def read_until(self, wanted: bytes) -> bytes:
-        """All output up to ``wanted``, which must come within 20 s."""
+        """All output up to ``wanted``, which must come within 120 s."""
         output = b""
         while wanted not in output:
-            if not select.select([self.fd], [], [], 20)[0]:
+            if not select.select([self.fd], [], [], 120)[0]:
                 raise TimeoutError(f"{wanted!r} did not come; the end of what came: {output[-500:]!r}")
             output += os.read(self.fd, 1 << 16)
         return output
+
+    def until_idle(self) -> None:
+        """Until all is read: the explorer has not run for a second."""
+        ran_s, before_s = self._scheduled_s()[0], -1.0
+        while ran_s - before_s > 0.05:
+            self._drain(1.0)
+            ran_s, before_s = self._scheduled_s()[0], ran_s
+
+    def _drain(self, seconds: float) -> None:
+        until_s = time.monotonic() + seconds
+        while (left_s := until_s - time.monotonic()) > 0:
+            if select.select([self.fd], [], [], left_s)[0]:
+                os.read(self.fd, 1 << 16)
 
     def press(self, keys: bytes) -> Answer | None:
         """What it took until the last output of the answer; None if there is none."""
@@ -178,6 +197,13 @@ class Terminal:
 
 def first_paint_s() -> float:
     terminal = Terminal()
+    if RECORDING:
+        terminal.read_until(b"So far it is known")
+        painted_s = time.monotonic() - terminal.began_s
+        terminal.read_until(b"Compiling took")
+        print(f"facts on screen after {time.monotonic() - terminal.began_s:.1f} s")
+        terminal.close()
+        return painted_s
     output = terminal.read_until(b"Compiling took")
     painted_s = time.monotonic() - terminal.began_s
     terminal.close()
@@ -190,7 +216,7 @@ def walk() -> list[tuple[Answer, str]]:
     """Every key that was answered, the slowest first."""
     terminal = Terminal()
     terminal.read_until(b"Compiling took")
-    time.sleep(1)
+    terminal.until_idle()
     taken = []
     for number, key in enumerate(WALK.split()):
         answer = terminal.press(KEYS.get(key, key.encode()))
@@ -207,7 +233,8 @@ def main() -> int:
     taken = [one for one in everything if not one[1].endswith(":escape")]
     escapes_s = [answer.seen_s for answer, key in everything if key.endswith(":escape")]
     print(f"{COMPILE_IDS:,} compile ids, 120x40, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    print(f"facts on screen after process start: {paint_s:.2f} s (limit {FIRST_PAINT_S} s)")
+    what = "first paint" if RECORDING else "facts on screen"
+    print(f"{what} after process start: {paint_s:.2f} s (limit {FIRST_PAINT_S} s)")
     print(f"{len(taken)} keys answered: median, p95 (limit {1e3 * KEY_P95_S:.0f} ms), slowest")
     for name, label in (
         ("seen_s", "as a person saw it"),
