@@ -183,6 +183,8 @@ class BucketedBackend:
         self._entries.clear()
         if self.graphs is not None:
             self.graphs.clear()
+        if isinstance(self._compiler, PiecewiseCompiler):
+            self._compiler.forget()
 
     @contextmanager
     def warming(self) -> Iterator[None]:

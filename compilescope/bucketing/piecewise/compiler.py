@@ -63,6 +63,10 @@ class PiecewiseCompiler(InnerCompiler):
             self.reports.append(SplitReport(1, 0, 1, str(refused)))
             return super().compile(graph, arguments, notes)
 
+    def forget(self) -> None:
+        """Let go of the pieces made so far: later compiles make their own."""
+        self._made.clear()
+
     def _in_pieces(self, graph: fx.GraphModule, arguments: Sequence[Any], notes: CompileNotes) -> Artifact:
         fake_mode = next((each.fake_mode for each in arguments if isinstance(each, FakeTensor)), None)
         if fake_mode is None:
