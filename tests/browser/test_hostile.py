@@ -45,6 +45,20 @@ def test_attacks_are_shown_as_text(open_report) -> None:
     assert "\u202e" not in text
 
 
+def test_attacks_in_code_on_demand_are_text(open_report) -> None:
+    attacks = {f"{number}.py": text for number, text in enumerate(builders.ATTACKS)}
+    tab = open_report(builders.hostile(), sources=attacks)
+    tab.page.evaluate("document.querySelectorAll('[data-text]').forEach((each) => each.click())")
+    tab.until(f"document.querySelectorAll('.text-box').length === {len(attacks)}")
+    text = tab.page.locator("section[aria-labelledby=code]").inner_text()
+    assert "<script>window.pwned=1" in text
+    assert "\\x1b[31mred" in text
+    assert "\\u202egnp.exe" in text
+    assert tab.page.locator(".text-box script, .text-box img, .text-box svg").count() == 0
+    tab.assert_quiet()
+    assert tab.page.evaluate("typeof window.pwned") == "undefined"
+
+
 def test_the_policy_stops_a_script_that_got_in_all_the_same(open_report, tmp_path, browser) -> None:
     document = render(builders.empty()).replace("</main>", "<script>window.pwned = 1</script></main>")
     file = tmp_path / "injected.html"

@@ -71,3 +71,31 @@ def test_a_redacted_page_says_so_and_offers_no_text(open_report) -> None:
 @pytest.mark.parametrize("path", LARGE, ids=lambda path: path.stem)
 def test_it_answers_soon(open_report, path) -> None:
     assert open_report(read(path)).page.evaluate(READY) < 6000  # a busy machine; the bench has the limit
+
+
+@pytest.mark.parametrize(
+    ("stem", "fragment"),
+    [
+        ("h200-max-autotune", "#tuned"),
+        ("buckets", "#ladder"),
+        ("h200-llama", "#phases"),
+        ("cpu-training", "#source-train-dynamic-py"),
+    ],
+)
+def test_links_lead_into_the_sections(open_report, stem, fragment) -> None:
+    path = next(path for path in SAMPLES if path.stem == stem)
+    tab = open_report(read(path), fragment, viewport={"width": 1280, "height": 700})
+    tab.page.wait_for_timeout(200)
+    box = tab.page.locator(fragment).bounding_box()
+    assert box is not None
+    assert 0 <= box["y"] < 700
+
+
+def test_the_filter_finds_a_kernel_in_its_graph(open_report) -> None:
+    path = next(path for path in SAMPLES if path.stem == "cpu-training")
+    tab = open_report(read(path), "#filter=cpp_fused_relu_0")
+    rows = tab.page.locator("[data-item]:visible")
+    assert 0 < rows.count() < 8
+    assert all(
+        "cpp_fused_relu_0" in text for text in rows.evaluate_all("(all) => all.map((row) => row.textContent)")
+    )

@@ -213,6 +213,8 @@ def test_rows_of_several_processes_say_whose_they_are() -> None:
     assert f'process <span class="mono">{other.id}</span>' in several
     assert 'process <span class="mono">' not in single
     assert "1 of 2" in several
+    assert "<dt>Ranks</dt><dd>1 of 2</dd>" in several
+    assert "<dt>Ranks</dt>" not in single
 
 
 def test_the_vendored_bundle_is_what_it_says() -> None:
