@@ -13,6 +13,9 @@ from compilescope.cli._terminal import write
 from compilescope.errors import UsageError
 
 
+_CHANGES = ("either", "rules", "diffs", "bucketed")
+
+
 @click.command()
 @click.option("--apply", "either", metavar="RULE", multiple=True, help="Apply a finding's change, by itself.")
 @click.option("--apply-setting", "rules", metavar="RULE", multiple=True, help="The same, by a setting only.")
@@ -43,8 +46,10 @@ def command(recording: Path, words: tuple[str, ...], form: Literal["text", "json
 
     recording = recording.absolute()
     target, place = target_of(words, recording)
-    if how["against"] is not None and any(how[name] for name in ("either", "rules", "diffs", "bucketed")):
+    if how["against"] is not None and any(how[name] for name in _CHANGES):
         raise UsageError("--against eager goes with --set, not with --apply")
+    if how["check_ops"] and any(how[name] for name in (*_CHANGES, "pairs", "against")):
+        raise UsageError("--check-ops runs the program as it is: nothing can be applied with it")
     with kept_folder(how.pop("keep")) as folder, chdir(place):
         told = answer(recording, target, folder, **how)
     write(json.dumps(told.plain(), indent=2) + "\n" if form == "json" else told.text())

@@ -68,6 +68,8 @@ def verify(
     Raises UsageError when there is nothing to try, and RecordingError.
     """
     target.check()
+    if bucketed and not (rules or either):
+        raise UsageError("buckets are made for the sizes of findings", hint="name them: --apply size_drift")
     run = load(open_recording(recording))
     report, findings = examine(run)
     by_setting, by_diff = _ways(report, findings, either)

@@ -69,3 +69,20 @@ def test_nothing_starts_without_something_to_try(tmp_path, monkeypatch):
     assert isinstance(run("no.compilescope", "--apply", "all", "--", "train.py"), RecordingNotFound)
     assert isinstance(run(recording, "--against", "eager", "--apply", "all", "--", "train.py"), UsageError)
     assert isinstance(run(recording, "--apply", "all", "--", "gone.py"), CompileScopeError)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--check-ops", "--apply", "all"), "nothing can be applied with it"),
+        (("--check-ops", "--against", "eager"), "nothing can be applied with it"),
+        (("--against", "eager", "--bucketed"), "goes with --set"),
+        (("--bucketed",), "buckets are made for the sizes of findings"),
+    ],
+)
+def test_what_does_not_go_together_is_said(words, told, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("")
+    problem = run(*words, str(CORPUS / "10_batch_size_drift.zip"), "--", "train.py")
+    assert isinstance(problem, UsageError)
+    assert told in problem.message
