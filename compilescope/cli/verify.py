@@ -12,7 +12,6 @@ import click
 from compilescope.cli._terminal import write
 from compilescope.errors import UsageError
 
-
 _CHANGES = ("either", "rules", "diffs", "bucketed")
 
 
