@@ -171,7 +171,7 @@ class Session:
         self.options = options
         self._ends = time.perf_counter() + options.deadline_s
         self._whole: dict[str, Any] = {"setting": options.setting, "rows": [], "predictions": []}
-        self._costs: dict[str, Costs] = {}
+        self._costs = earlier_curves(options.curves) if options.curves is not None else {}
         self._shown = ""
 
     def predict(self) -> None:
@@ -223,6 +223,11 @@ class Session:
             self.options.out.write_text(json.dumps(self._whole, indent=1))
 
 
+def earlier_curves(path: Path) -> dict[str, Costs]:
+    predictions = json.loads(path.read_text())["predictions"]
+    return {each["file"]: measured_costs(each["cost"]["static"]) for each in predictions if "cost" in each}
+
+
 def measured_costs(points: list[dict[str, float]]) -> Costs:
     found = [CostPoint(int(p["size"]), p["cost_us"], p["low_us"], p["high_us"]) for p in points]
     return Costs(Curve.measured(found))
@@ -240,6 +245,7 @@ def main() -> None:
     parser.add_argument("--rungs", type=int, default=8)
     parser.add_argument("--predict-rungs", type=int, default=5)
     parser.add_argument("--code", choices=("shared", "static"), default="shared")
+    parser.add_argument("--curves", type=Path, help="plan with the cost curves of an earlier output")
     parser.add_argument("--blocks", type=int, default=4)
     parser.add_argument("--width", type=int, default=1024)
     parser.add_argument("--deadline-s", type=float, default=460)
