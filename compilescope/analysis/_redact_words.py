@@ -18,6 +18,9 @@ _TRACED = re.compile(
 )  # below it: a line of source, and its carets
 _SHORTEST_CODE = 6
 HIDDEN = "(source left out)"
+_PATH = re.compile(
+    r"(?<![\w/.])(?:(?:~|\.{1,2})?(?:/[\w.@+-]+)+|[\w@+-][\w.@+-]*(?:/[\w.@+-]+)*\.(?:py|pyx|so|ipynb|json|txt|cpp|cu|yaml)\b)"
+)
 _EXTENSION = re.compile(r"\.(py|pyx|ipynb|so|json|txt)$")
 
 
@@ -85,6 +88,7 @@ class Placeholders:
         text = _TRACED.sub(lambda found: f"{found[1]}    {HIDDEN}", original.replace("\0", ""))
         if self._pattern is not None:
             text = self._pattern.sub(lambda found: keep(self._whole[found.group()]), text)
+        text = _PATH.sub(lambda found: keep(self.file(found.group())), text)
         text = _QUOTED.sub(lambda found: self._quoted(found, keep), text)
         text = text.replace(HIDDEN, keep(HIDDEN))
         text = _UNIT.sub(lambda found: self._unit(found.group()), text)

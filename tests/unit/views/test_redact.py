@@ -102,7 +102,9 @@ def test_counts_and_sizes_stay() -> None:
         ("triton_poi_fused_add_relu_0", "triton_poi_fused_add_relu_0"),
         ("triton_poi_fused_acmecorp_0", "name1"),
         ("s77 > 5", "s77 > 5"),
-        ("/home/acmeuser/модель.py", "/home/name1/name2.py"),
+        ("/home/user/модель.py:3 forward", "file1.py:3 forward"),
+        ("transformers/utils/generic.py, in ~/data", "file1.py, in file2"),
+        ("[0/1] and/or https://docs.pytorch.org/x", "[0/1] and/or https://docs.pytorch.org/name1"),
         ("'float32' and \"acme\"", "'float32' and \"text1\""),
     ],
 )
