@@ -19,8 +19,10 @@ _WORDS = ("verified", "no effect", "harmful")
 
 
 def verdicts_file(recording: Path) -> Path:
-    """In a recording's folder; beside a packed one, or a log."""
-    return recording / _NAME if recording.is_dir() else recording.with_name(f"{recording.name}.{_NAME}")
+    """In a recording's folder; beside a packed one, or a log: under a name that is not taken for a log."""
+    if recording.is_dir():
+        return recording / _NAME
+    return recording.with_name(f"verdicts.{recording.name}.json")
 
 
 def read_verdicts(recording: Path) -> dict[str, Verification]:

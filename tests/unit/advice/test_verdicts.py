@@ -61,7 +61,7 @@ def test_beside_a_packed_recording(tmp_path: Path) -> None:
     shutil.copy(PACKED, packed)
     _, before = examine(load(open_recording(packed)))
     write_verdicts(packed, {before[0].identity: TOLD})
-    assert verdicts_file(packed) == tmp_path / "run.zip.verdicts.json"
+    assert verdicts_file(packed) == tmp_path / "verdicts.run.zip.json"
     report, found = examine(load(open_recording(packed)))
     assert found[0].verification == TOLD
     assert report.findings[0]["verified"] == "verified"
@@ -107,3 +107,14 @@ def test_any_value_in_it_is_read_without_harm(findings: Any, ops: Any) -> None:
     assert set(known) <= {"a"}
     assert [check.op for check in checks][-1:] == ["x"]
     assert all(verification.word in ("verified", "no effect", "harmful") for verification in known.values())
+
+
+def test_beside_a_log_it_is_not_taken_for_one(tmp_path: Path) -> None:
+    log = tmp_path / "dedicated_log_torch_trace_rank_0_abc.log"
+    log.write_text('V0102 03:04:05.678000 123 torch/_logging/structured.py:22] {"str": ["train.py", 0]}\n')
+    before = open_recording(tmp_path)
+    write_op_checks(log, [CHECK])
+    write_op_checks(tmp_path, [CHECK])
+    after = open_recording(tmp_path)
+    assert read_op_checks(log) == [CHECK]
+    assert (len(after.processes), after.damage) == (len(before.processes), before.damage)
