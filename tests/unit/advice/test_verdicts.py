@@ -111,7 +111,8 @@ def test_any_value_in_it_is_read_without_harm(findings: Any, ops: Any) -> None:
 
 def test_beside_a_log_it_is_not_taken_for_one(tmp_path: Path) -> None:
     log = tmp_path / "dedicated_log_torch_trace_rank_0_abc.log"
-    log.write_text('V0102 03:04:05.678000 123 torch/_logging/structured.py:22] {"str": ["train.py", 0]}\n')
+    started = {"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}
+    log.write_text(f"V0102 03:04:05.678000 123 torch/_dynamo/x.py:22] {json.dumps(started)}\n")
     before = open_recording(tmp_path)
     write_op_checks(log, [CHECK])
     write_op_checks(tmp_path, [CHECK])
