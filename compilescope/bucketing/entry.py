@@ -162,9 +162,13 @@ class Entry:
         started = time.perf_counter()
         parts: list[Job | Refusal] = []
         try:
+            self._padding.check_sizes(job.padded, job.sizes)
             compiled = self._of_dynamic(job) or compile_rung(
                 self._captured, self._compiler, job.sizes, job.hints, job.spans
             )
+            parts = self._accept(job, compiled)
+        except PaddingRefusedError as refused:
+            self._refuse(Refusal(job.label, job.kind, refused.reason, at_line=refused.user_line))
         except UnreachableGuardError as unreachable:
             self._refuse(Refusal(job.label, job.kind, f"its guards cannot be checked: {unreachable}"))
         except Exception as error:
@@ -172,11 +176,6 @@ class Entry:
             wall_s = time.perf_counter() - started
             _log.warning("rung %s of entry %d failed to compile: %s", job.label, self.number, text)
             self._report(RungFailed(self.backend, self.number, job.label, job.kind, text, wall_s))
-        else:
-            try:
-                parts = self._accept(job, compiled)
-            except PaddingRefusedError as refused:
-                self._refuse(Refusal(job.label, job.kind, refused.reason, at_line=refused.user_line))
         self.pending.popleft()
         for part in parts:
             if isinstance(part, Job):

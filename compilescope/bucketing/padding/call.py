@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -48,7 +49,9 @@ class PaddedCall:
         self.source = "\n".join(["def padded(*a):", *(f"    {line}" for line in self._lines())])
         scope = {
             "artifact": artifact if self._boxed is None else self._boxed,
-            "pad": getattr(artifact, "deferred_pad", torch.nn.functional.pad),
+            "math": math,
+            "torch": torch,
+            "pad": self._pad_of(artifact),
             "grown": grown,
             "unfolded_and_cut": unfolded_and_cut,
             "laid_out": laid_out,
@@ -71,6 +74,12 @@ class PaddedCall:
         if not total.free_symbols <= named or not total.is_polynomial():
             return None
         return tuple(_term(part) for part in sympy.Add.make_args(total) if part != 0)
+
+    def _pad_of(self, artifact: Artifact) -> Any:
+        """An artifact that copies its inputs anyway may pad them on the way, if nobody reads them later."""
+        is_read = any(padded.is_written for each in self._inspections for padded in each.inputs)
+        plain = torch.nn.functional.pad
+        return plain if is_read else getattr(artifact, "deferred_pad", plain)
 
     @property
     def _fixed(self) -> dict[Any, Any]:

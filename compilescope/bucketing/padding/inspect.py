@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -55,7 +56,7 @@ class Inspection:
 
     ``numbers`` are outputs that are sizes, as sympy of the trace.
     ``random`` are operations whose draws differ from those of the unpadded graph, ``trusted`` operations that
-    only a comparison can vouch for.
+    only a comparison can vouch for. ``most`` is the largest rung the graph's tables have places for.
     """
 
     name: str
@@ -65,6 +66,8 @@ class Inspection:
     numbers: tuple[tuple[int, Any], ...]
     random: tuple[str, ...]
     trusted: tuple[str, ...]
+    most: int
+    most_line: str | None
 
 
 def inspect_padding(
@@ -83,7 +86,10 @@ def inspect_padding(
         # Without Python's dispatcher some kernels read sizes as plain numbers, which would fix them.
         context = tracing(TracingContext(world.fake_mode))
         with context, world.fake_mode, enable_python_dispatcher(), tracker:
-            results = GraphWalk(graph, tracker, world.fake_mode).run(*world.arguments)
+            try:
+                results = GraphWalk(graph, tracker, world.fake_mode).run(*world.arguments)
+            finally:
+                tracker.leave()
     if tracker.symbol in world.shape_env.replacements:
         fixed = world.shape_env.replacements[tracker.symbol]
         raise PaddingRefusedError(f"the graph fixes {name} to {fixed}")
@@ -122,8 +128,24 @@ def _padded_inputs(
             if trait.is_parameter:
                 raise PaddingRefusedError(f"{argument} is a parameter")
             _check_layout(each, argument)
-            found.append(PaddedInput(each.position, dim, contract.value))
+            value = _of_dtype(contract.value, each.value.dtype, argument)
+            found.append(PaddedInput(each.position, dim, value))
     return tuple(found)
+
+
+def _of_dtype(value: float, dtype: torch.dtype, argument: str) -> float:
+    """What an entry of ``dtype`` will be. Raises PaddingRefusedError where it cannot be ``value``."""
+    if dtype == torch.bool:
+        return bool(value)
+    if dtype.is_floating_point or dtype.is_complex:
+        return value if dtype.is_complex else float(torch.tensor(value, dtype=torch.float64).to(dtype))
+    if (
+        math.isinf(value)
+        or value != int(value)
+        or not torch.iinfo(dtype).min <= value <= torch.iinfo(dtype).max
+    ):
+        raise PaddingRefusedError(f"{argument} is {dtype}, which has no {value:g}")
+    return int(value)
 
 
 def _check_layout(each: Placeholder, argument: str) -> None:
@@ -187,6 +209,8 @@ def _inspection(
         numbers=tuple(numbers),
         random=tuple(dict.fromkeys(tracker.random)),
         trusted=tuple(dict.fromkeys(tracker.taken_on_trust)),
+        most=tracker.most,
+        most_line=tracker.most_line,
     )
 
 

@@ -86,6 +86,10 @@ class Operation:
     def note_random(self) -> None:
         self._tracker.note_random(self.name)
 
+    def note_limit(self, rows: Any, limit: int) -> None:
+        """Places up to ``rows`` are looked up among ``limit``."""
+        self._tracker.note_limit(limit - int(rows - self._tracker.symbol))
+
     def refuse(self, why: str) -> PaddingRefusedError:
         return self._tracker.refusal(self.name, why)
 

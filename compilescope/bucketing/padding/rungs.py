@@ -27,6 +27,14 @@ class EntryPadding:
             if name in names and names[name].symbols:
                 self._inspect(captured, name, names[name], own, verified)
 
+    def check_sizes(self, names: Sequence[str], sizes: Mapping[Any, int]) -> None:
+        """Raises PaddingRefusedError for a rung that looks up places its tables do not have."""
+        for found in (self._inspections[name] for name in names):
+            size = max(sizes[symbol] for symbol in found.symbols)
+            if size > found.most:
+                reason = f"a table of the graph has places for {found.most} rows alone"
+                raise PaddingRefusedError(reason, found.most_line)
+
     def call(
         self, captured: CapturedGraph, names: Sequence[str], sizes: Mapping[Any, int], artifact: Artifact
     ) -> PaddedCall:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ class RowTracker(TorchDispatchMode):  # type: ignore[misc]
 
     ``symbol`` is the padded size in the world the graph runs in, ``trusted`` the arguments whose mask is
     declared to hide padded rows from operations we do not know. ``grad`` asks for finite padded rows.
+    ``most`` is the largest size whose places can be looked up, ``entered`` what the graph has not left.
     """
 
     def __init__(self, symbol: Any, grad: bool, trusted: frozenset[str] = frozenset()) -> None:
@@ -33,10 +35,18 @@ class RowTracker(TorchDispatchMode):  # type: ignore[misc]
         self.taken_on_trust: list[str] = []
         self.written: set[int] = set()
         self.line: str | None = None
+        self.most = sys.maxsize
+        self.most_line: str | None = None
+        self.entered: list[Any] = []
         self._grad = grad
         self._trusted = trusted
         self._rows: dict[int, Rows] = {}
         self._alive: list[torch.Tensor] = []
+
+    def leave(self) -> None:
+        """Leave what a graph that was not run to its end has entered."""
+        while self.entered:
+            torch.amp.autocast_mode._exit_autocast(self.entered.pop())
 
     def declare(self, tensor: torch.Tensor, rows: Rows) -> None:
         self._rows[id(tensor)] = rows
@@ -57,6 +67,10 @@ class RowTracker(TorchDispatchMode):  # type: ignore[misc]
 
     def note_random(self, name: str) -> None:
         self.random.append(f"{name} at {self.line}" if self.line else name)
+
+    def note_limit(self, size: int) -> None:
+        if size < self.most:
+            self.most, self.most_line = size, self.line
 
     def refusal(self, name: str, why: str) -> PaddingRefusedError:
         return PaddingRefusedError(f"{name} {why}", self.line)
@@ -115,9 +129,17 @@ class RowTracker(TorchDispatchMode):  # type: ignore[misc]
         before = self._rows.get(id(tensor))
         if before is not None and not _same_axes(before, rows):
             raise self.refusal(operation.name, "writes padded rows into a tensor without, in place")
+        self._check_base(operation, tensor, rows)
         self.written.add(tensor.untyped_storage()._cdata)
         self._forget_values(tensor)
         self.declare(tensor, rows)
+
+    def _check_base(self, operation: Operation, written: torch.Tensor, rows: Rows) -> None:
+        """Of a tensor that is not padded, such as a cache, only the real rows may be written."""
+        storage = written.untyped_storage()._cdata
+        base = next(each for each in self._alive if each.untyped_storage()._cdata == storage)
+        if rows.has_axis and not self.rows(base).has_axis:
+            raise self.refusal(operation.name, "writes padded rows into a part of a tensor, in place")
 
     def _check_slope(self, operation: Operation, tensor: torch.Tensor, rows: Rows) -> None:
         """Zero gradient times an infinite slope is nan, and reaches every weight."""
@@ -165,7 +187,14 @@ class GraphWalk(fx.Interpreter):  # type: ignore[misc]
             return result
         if isinstance(target, torch._ops.HigherOrderOperator):
             return self._higher_order(target, args, kwargs)
-        return super().call_function(target, args, kwargs)
+        if getattr(target, "__module__", "").startswith("torch._functorch"):
+            raise self._tracker.refusal(target.__name__, "is a transform of functions")
+        result = super().call_function(target, args, kwargs)
+        if target is torch.amp.autocast_mode._enter_autocast:
+            self._tracker.entered.append(result)
+        elif target is torch.amp.autocast_mode._exit_autocast:
+            self._tracker.entered.remove(args[0])
+        return result
 
     def _higher_order(self, target: Any, args: Any, kwargs: Any) -> Any:
         if target.name() == "tag_activation_checkpoint":

@@ -16,12 +16,16 @@ INF = math.inf
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Any number in ``low..high``. ``finite`` rules out infinities and nan; without it nan is possible
-    unless the bounds meet."""
+    """Anything in ``low..high``. ``finite`` rules out infinities and nan, ``number`` rules out nan alone."""
 
     low: float = -INF
     high: float = INF
     finite: bool = False
+    number: bool = False
+
+    def __post_init__(self) -> None:
+        if self.finite or self.low == self.high:
+            object.__setattr__(self, "number", True)
 
     @property
     def only(self) -> float | None:
@@ -29,7 +33,8 @@ class Values:
         return self.low if self.low == self.high else None
 
     def join(self, other: Values) -> Values:
-        return Values(min(self.low, other.low), max(self.high, other.high), self.finite and other.finite)
+        low, high = min(self.low, other.low), max(self.high, other.high)
+        return Values(low, high, self.finite and other.finite, self.number and other.number)
 
 
 ANYTHING = Values()
@@ -74,10 +79,24 @@ def _finite(*operands: Values) -> bool:
     return all(each.finite for each in operands)
 
 
+def _number(*operands: Values) -> bool:
+    return all(each.number for each in operands)
+
+
+def _squashed(low: float, high: float, function: Callable[[float], float]) -> Callable[[Values], Values]:
+    """A function that is bounded, infinities included, but not of nan."""
+
+    def squashed(a: Values) -> Values:
+        return Values(function(a.low), function(a.high), a.number) if a.number else Values(low, high)
+
+    return squashed
+
+
 def _add(a: Values, b: Values, alpha: Values = _ONE) -> Values | None:
     if alpha != _ONE:
         b = _multiply(alpha, b)
-    return Values(a.low + b.low, a.high + b.high, _finite(a, b))
+    number = _number(a, b) and (a.finite or b.finite)
+    return Values(a.low + b.low, a.high + b.high, _finite(a, b), number)
 
 
 def _subtract(a: Values, b: Values, alpha: Values = _ONE) -> Values | None:
@@ -85,7 +104,7 @@ def _subtract(a: Values, b: Values, alpha: Values = _ONE) -> Values | None:
 
 
 def _negate(a: Values) -> Values:
-    return Values(-a.high, -a.low, a.finite)
+    return Values(-a.high, -a.low, a.finite, a.number)
 
 
 def _multiply(a: Values, b: Values) -> Values:
@@ -122,7 +141,11 @@ def _power(a: Values, b: Values) -> Values | None:
 def _clamp(a: Values, low: Values | None = None, high: Values | None = None) -> Values:
     bottom = max(a.low, low.low) if low is not None else a.low
     top = min(a.high, high.high) if high is not None else a.high
-    return Values(min(bottom, top), top, a.finite)
+    return Values(min(bottom, top), top, a.finite, a.number)
+
+
+def _clamp_max(a: Values, high: Values) -> Values:
+    return _clamp(a, None, high)
 
 
 def _where(condition: Values, a: Values, b: Values) -> Values:
@@ -189,10 +212,12 @@ _RULES: dict[str, Callable[..., Values | None]] = {
     "pow": _power,
     "square": lambda a: Values(0, INF, a.finite),
     "abs": lambda a: Values(0, INF, a.finite),
-    "relu": lambda a: Values(max(a.low, 0), max(a.high, 0), a.finite),
-    "exp": lambda a: Values(_exponential(a.low), _exponential(a.high), a.finite or a.high < INF),
-    "sigmoid": lambda _: TRUTH,
-    "tanh": lambda _: Values(-1, 1, True),
+    "relu": lambda a: Values(max(a.low, 0), max(a.high, 0), a.finite, a.number),
+    "exp": lambda a: Values(
+        _exponential(a.low), _exponential(a.high), a.finite or (a.number and a.high < INF), a.number
+    ),
+    "sigmoid": _squashed(0, 1, lambda x: 1 / (1 + _exponential(-x))),
+    "tanh": _squashed(-1, 1, math.tanh),
     "sin": lambda a: Values(-1, 1, True) if a.finite else None,
     "cos": lambda a: Values(-1, 1, True) if a.finite else None,
     "sqrt": _positive_only,
@@ -201,8 +226,9 @@ _RULES: dict[str, Callable[..., Values | None]] = {
     "reciprocal": lambda a: _divide(exactly(1), a),
     "clamp": _clamp,
     "clamp_min": _clamp,
-    "maximum": lambda a, b: Values(max(a.low, b.low), max(a.high, b.high), _finite(a, b)),
-    "minimum": lambda a, b: Values(min(a.low, b.low), min(a.high, b.high), _finite(a, b)),
+    "clamp_max": _clamp_max,
+    "maximum": lambda a, b: Values(max(a.low, b.low), max(a.high, b.high), _finite(a, b), _number(a, b)),
+    "minimum": lambda a, b: Values(min(a.low, b.low), min(a.high, b.high), _finite(a, b), _number(a, b)),
     "where": _where,
     "masked_fill": lambda a, mask, value: _where(mask, value, a),
     "logical_and": _and,
@@ -224,7 +250,7 @@ _RULES: dict[str, Callable[..., Values | None]] = {
     "copy": lambda _, source, *__: source,
     "fill": lambda _, value: value,
     "zero": lambda _: exactly(0),
-    "isnan": lambda a: exactly(0) if a.finite else TRUTH,
+    "isnan": lambda a: exactly(0) if a.number else TRUTH,
     "isinf": lambda a: exactly(0) if a.finite else TRUTH,
 }
 

@@ -1,4 +1,4 @@
-"""What can be padded gives eager's result; what cannot is refused with the operation and the user's line."""
+"""What can be padded gives eager's result: operation by operation, in one dimension and in two."""
 
 from __future__ import annotations
 
@@ -149,97 +149,6 @@ def test_padded_equals_eager(name: str, check: Any) -> None:
             check(function, model, lambda n=size: make(n))
     assert refusals(model) == []
     assert served(model) == {"padded": 2, "exact": 2}
-
-
-REFUSED: dict[str, tuple[Function, Callable[[int], list[Any]], list[Pad], str]] = {
-    "sum": (lambda x: x.sum(0), rows, X, "sum over padded rows needs a mask that makes them 0"),
-    "mean": (lambda x: x.mean(0), rows, [Pad("x", 0, 0.0)], "mean over padded rows counts them"),
-    "mean of all": (lambda x: x.mean(), rows, [Pad("x", 0, 0.0)], "mean over padded rows counts them"),
-    "deviation": (lambda x: x.std(0), rows, X, "std over padded rows counts them"),
-    "softmax": (lambda x: x.softmax(0), rows, X, "_softmax over padded rows needs a mask"),
-    "norm over rows": (lambda x: F.layer_norm(x.t(), (x.shape[0],)), rows, X, "layer_norm over padded rows"),
-    "contraction": (lambda x: x.t() @ x, rows, X, "sums over padded rows: it needs a mask"),
-    "flip": (lambda x: x.flip(0), rows, X, "flip over padded rows moves them"),
-    "roll": (lambda x: x.roll(1, 0), rows, X, "roll over padded rows moves them"),
-    "sort": (lambda x: x.sort(0)[0], rows, X, "sort over padded rows moves them"),
-    "topk": (lambda x: x.topk(2, 0)[0], rows, X, "topk over padded rows moves them"),
-    "last row": (lambda x: (x * 2)[-1], rows, X, "select takes the last of padded rows"),
-    "last rows": (lambda x: (x * 2)[-3:], rows, X, "slice counts from the end of padded rows"),
-    "behind": (lambda x: torch.cat([x, x]), rows, X, "cat puts something behind padded rows"),
-    "every other": (lambda x: (x * 2)[::2], rows, X, "slice takes a part of padded rows"),
-    "size in arithmetic": (lambda x: x / x.shape[0], rows, X, "computes with the padded size as a number"),
-    "size as a value": (
-        lambda x: x * 0 + torch.full((6,), x.shape[0]),
-        rows,
-        X,
-        "the padded size as a number",
-    ),
-    "attention": (
-        lambda x: F.scaled_dot_product_attention(heads(x), heads(x), heads(x)),
-        batched,
-        X1,
-        "over padded keys needs a mask that hides them",
-    ),
-    "a mask the wrong way round": (
-        lambda x: F.scaled_dot_product_attention(
-            x[None],
-            x[None],
-            x[None],
-            attn_mask=torch.arange(x.shape[0])[None, :] >= torch.arange(x.shape[0])[:, None],
-        ),
-        rows,
-        X,
-        "over padded keys needs a mask that hides them",
-    ),
-    "looked up shifted": (
-        lambda x: (x * 2)[torch.arange(1, x.shape[0])],
-        rows,
-        X,
-        "index looks padded rows up by their number",
-    ),
-    "looked up": (lambda x: x[torch.tensor([0, -1])], rows, X, "index looks padded rows up by their number"),
-    "bad index": (lambda x: F.embedding(x, TABLE), ids, [Pad("x", 0, 11)], "looks up entry 11 of 10"),
-    "convolution": (
-        lambda x: F.conv1d(x.transpose(1, 2), torch.ones(2, 6, 3), padding=1),
-        batched,
-        X1,
-        "convolution over padded rows reaches",
-    ),
-    "batch norm": (
-        lambda x: F.batch_norm(x, torch.zeros(6), torch.ones(6), training=True),
-        rows,
-        X,
-        "in training takes its statistics",
-    ),
-    "a view": (lambda x: (x[1:], x * 2), rows, X, "an output is a view of the padded input"),
-    "loss": (lambda x: F.mse_loss(x, x * 2), rows, X, "mse_loss over padded rows counts them"),
-    "unknown": (lambda x: torch.fft.fft(x, dim=1).abs(), rows, X, "_fft_r2c is not known to keep rows apart"),
-    "fixed": (lambda x: (x @ x.t()).diagonal(), rows, X, "diagonal is not known to keep rows apart"),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_would_be_wrong_is_refused_and_still_served(name: str, check: Any) -> None:
-    function, make, contracts, reason = REFUSED[name]
-    model = padded(function, contracts)
-    with torch.no_grad():
-        for size in (5, 11):
-            check(function, model, lambda n=size: make(n))
-    found = refusals(model)
-    assert [event.rung for event in found[:2]] == ["<=8", "<=16"]
-    assert reason in found[0].reason
-    assert "test_padding_rules.py" in (found[0].user_line or "")
-    assert served(model) == {"dynamic": 2}
-
-
-def test_an_argument_without_a_contract_is_named() -> None:
-    def f(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        return x + y
-
-    model = bucketed(f, LADDER, {"x": {0: "n"}, "y": {0: "n"}}, inner="aot_eager", pad=[Pad("x", 0)])
-    x = torch.randn(5, 6)
-    torch.testing.assert_close(model(x, x + 1), f(x, x + 1))
-    assert "dimension 0 of y is n too, and no contract says how to pad it" in refusals(model)[0].reason
 
 
 def test_one_name_that_is_two_sizes_in_a_call_is_not_padded(check: Any) -> None:

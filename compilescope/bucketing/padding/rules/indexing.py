@@ -102,6 +102,8 @@ def _broadcast(operation: Operation, indices: list[torch.Tensor], width: int, pl
 def _check_index(operation: Operation, rows: Rows, limit: Any) -> None:
     """A padded row is looked up like any other: its number must be there."""
     for axis in rows.axes:
+        if axis is not None and axis.counts and isinstance(limit, int):
+            operation.note_limit(axis.rows, limit)
         number = axis.pads.only if axis is not None else None
         if number is not None and isinstance(limit, int) and not -limit <= number < limit:
             raise operation.refuse(f"looks up entry {number:g} of {limit} for padded rows")

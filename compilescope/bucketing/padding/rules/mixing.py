@@ -8,7 +8,7 @@ import torch
 
 from compilescope.bucketing.padding.operation import Operation, sizes, tensors_in
 from compilescope.bucketing.padding.rows import Axis, Rows
-from compilescope.bucketing.padding.values import FINITE, INF, TRUTH, Values, exactly
+from compilescope.bucketing.padding.values import ANYTHING, FINITE, INF, TRUTH, Values, exactly
 
 _NEUTRAL = {
     "sum": 0.0,
@@ -28,6 +28,8 @@ _NEUTRAL = {
 }
 """What an entry must be to leave the result alone."""
 
+_GIVES_PLACES = ("argmax", "argmin", "max", "min")
+
 _KEEPS_BOUNDS = ("mean", "amax", "amin", "max", "min")
 
 
@@ -41,6 +43,7 @@ def reduction(operation: Operation) -> list[Rows]:
         axis = rows.axes[dim] if source.dim() else None
         if axis is not None:
             _check_neutral(operation, axis)
+            _check_place(operation, axis, over)
     keep = bool(operation.get("keepdim", False))
     axes = [
         None if dim in over else axis and axis.with_pads(_reduced(operation.name, axis.pads))
@@ -55,10 +58,16 @@ def _check_neutral(operation: Operation, axis: Axis) -> None:
     neutral = _NEUTRAL.get(operation.name)
     if neutral is None:
         raise operation.refuse("over padded rows counts them")
-    if operation.name == "linalg_vector_norm" and operation["ord"] in (0, -INF):
+    if operation.name == "linalg_vector_norm" and operation["ord"] <= 0:
         raise operation.refuse("over padded rows counts them")
     if axis.pads.only != neutral:
         raise operation.refuse(f"over padded rows needs a mask that makes them {neutral:g}")
+
+
+def _check_place(operation: Operation, axis: Axis, over: tuple[int, ...]) -> None:
+    """An index into rows is the same in a padded tensor, unless something lies outside of them."""
+    if operation.name in _GIVES_PLACES and (axis.outer != 1 or len(over) > 1):
+        raise operation.refuse("gives a place in rows that are folded into others")
 
 
 def _reduced(name: str, values: Values) -> Values:
@@ -87,11 +96,17 @@ def softmax(operation: Operation) -> Rows:
         raise operation.refuse("over padded rows needs a mask that makes them -inf")
     if any(other.pads.only == -INF for other in rows.axes if other is not None and other is not axis):
         raise operation.refuse("of padded rows that are masked altogether is nan")
-    result = TRUTH if operation.name == "_softmax" else FINITE
-    axes = tuple(each and each.with_pads(result) for each in rows.axes)
-    if axis is not None and operation.name == "_softmax":
-        axes = (*axes[:dim], axis.with_pads(exactly(0)), *axes[dim + 1 :])
-    return Rows(axes, result)
+    is_plain = operation.name == "_softmax"
+    axes = tuple(each and each.with_pads(_share(each.pads, is_plain)) for each in rows.axes)
+    if axis is not None:
+        hidden = axis.with_pads(exactly(0) if is_plain else ANYTHING)
+        axes = (*axes[:dim], hidden, *axes[dim + 1 :])
+    return Rows(axes, _share(rows.whole, is_plain))
+
+
+def _share(values: Values, is_plain: bool) -> Values:
+    """A softmax of masked entries is finite where not all are masked; its logarithm is not."""
+    return Values(0, 1, values.number) if is_plain else Values(-INF, 0, values.finite, values.number)
 
 
 def running(operation: Operation) -> list[Rows]:
@@ -127,7 +142,7 @@ def layer_norm(operation: Operation) -> list[Rows]:
 def batch_norm(operation: Operation) -> list[Rows]:
     source = operation.tensors[0]
     rows = operation.rows(source)
-    is_training = operation.get("training", operation.get("train", False))
+    is_training = operation.get("training", operation.name == "_batch_norm_with_update")
     if rows.has_axis and (is_training or operation.get("running_mean") is None):
         raise operation.refuse("in training takes its statistics, and those it keeps, from padded rows too")
     if source.dim() > 1 and rows.axes[1] is not None:
@@ -143,14 +158,15 @@ def group_norm(operation: Operation) -> list[Rows]:
 
 
 def _finite_like(operation: Operation, rows: Rows) -> list[Rows]:
-    """The normalized tensor and its statistics, which have a size 1 or nothing where it has the features."""
-    axes = tuple(axis and axis.with_pads(FINITE) for axis in rows.axes)
+    """The normalized tensor, and statistics of it: of each row, or of none."""
+    axes = tuple(axis and axis.with_pads(Values(finite=axis.pads.finite)) for axis in rows.axes)
     found = []
     for out in tensors_in(operation.result):
-        fits = out.dim() == len(axes)
-        found.append(Rows(axes if fits else axes[: out.dim()], FINITE))
-        if not fits and any(operation.carries(size) for size in out.shape) and not rows.has_axis:
+        carried = [operation.carries(size) for size in out.shape]
+        own = [axis if of_rows else None for axis, of_rows in zip(axes, carried, strict=False)]
+        if len(own) != out.dim() or any(c and a is None for c, a in zip(carried, own, strict=True)):
             raise operation.refuse("is not known to keep rows apart")
+        found.append(Rows(tuple(own), FINITE))
     return found
 
 

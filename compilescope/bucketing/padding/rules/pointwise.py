@@ -9,7 +9,15 @@ import torch
 
 from compilescope.bucketing.padding.operation import Operation, sizes
 from compilescope.bucketing.padding.rows import Axis, Rows
-from compilescope.bucketing.padding.values import ANYTHING, FINITE, TRUTH, Values, of_operation, truth
+from compilescope.bucketing.padding.values import (
+    ANYTHING,
+    FINITE,
+    TRUTH,
+    Values,
+    exactly,
+    of_operation,
+    truth,
+)
 
 _COMPARISONS = {"le": 1, "lt": 1, "ge": -1, "gt": -1}
 """Which way round the earlier place comes before the later one."""
@@ -33,7 +41,7 @@ def pointwise(operation: Operation) -> list[Rows]:
 
 def _combined(operation: Operation, operands: list[Any], out: torch.Tensor) -> Rows:
     axes = tuple(_axis(operation, operands, out, dim) for dim in range(out.dim()))
-    whole = of_operation(operation.name, [_whole(operation, each) for each in operands])
+    whole = of_operation(_name(operation), [_whole(operation, each) for each in operands])
     return Rows(axes, _typed(whole, out))
 
 
@@ -87,7 +95,13 @@ def _axis(operation: Operation, operands: list[Any], out: torch.Tensor, dim: int
                 raise operation.refuse("puts rows beside others that they do not belong to")
             if operation.rows(each).axes[own] is None and sizes(each)[own] != 1:
                 raise operation.refuse("puts padded rows beside ones that are not padded")
-    return found.with_pads(_typed(of_operation(operation.name, pads), out))
+    return found.with_pads(_typed(of_operation(_name(operation), pads), out))
+
+
+def _name(operation: Operation) -> str:
+    """Operands that are None are left out, which makes another operation of a clamp without a minimum."""
+    is_clamp_max = operation.name == "clamp" and operation.get("min") is None
+    return "clamp_max" if is_clamp_max else operation.name
 
 
 def _whole(operation: Operation, value: Any) -> Values:
@@ -106,10 +120,18 @@ def same(operation: Operation) -> Rows:
     """The same tensor in another dtype, device or memory format."""
     source = operation.tensors[0]
     rows = operation.rows(source)
-    if operation.out.dtype != torch.bool or source.dtype == torch.bool:
+    if operation.out.dtype == source.dtype:
         return rows
-    axes = tuple(axis and axis.with_pads(truth(axis.pads)) for axis in rows.axes)
-    return Rows(axes, truth(rows.whole))
+    axes = tuple(axis and replace(axis, pads=_cast(axis.pads, operation.out.dtype)) for axis in rows.axes)
+    return Rows(axes, _cast(rows.whole, operation.out.dtype))
+
+
+def _cast(values: Values, dtype: torch.dtype) -> Values:
+    if dtype == torch.bool:
+        return truth(values)
+    if values.only is None or not (dtype.is_floating_point or values.finite):
+        return values
+    return exactly(torch.tensor(values.only, dtype=torch.float64).to(dtype).item())
 
 
 def triangle(operation: Operation) -> Rows:

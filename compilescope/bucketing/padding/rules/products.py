@@ -61,6 +61,8 @@ def attention(operation: Operation) -> Rows:
         if rows.axes[-1] is not None:
             raise operation.refuse("has padded rows for features")
     _check_leading(operation, query, key, value)
+    if any(operation.carries(operation.get(name)) for name in ("scale", "dropout_p")):
+        raise operation.refuse("computes with the padded size as a number")
     mask = operation.get("attn_mask")
     if mask is not None:
         _check_mask(operation, operation.rows(mask), query)
@@ -69,13 +71,15 @@ def attention(operation: Operation) -> Rows:
     if operation.get("dropout_p", 0.0):
         operation.note_random()
     kept = query.axes[:-1]
-    return Rows((*(axis and axis.with_pads(FINITE) for axis in kept), None), FINITE)
+    return Rows((*(axis and axis.with_pads(Values(finite=axis.pads.finite)) for axis in kept), None), FINITE)
 
 
 def _check_hidden(operation: Operation, query: Rows, key: Rows, value: Rows) -> None:
     keys, values = key.axes[-2], value.axes[-2]
     if keys is None or values is None or not keys.aligns_with(values) or not keys.is_plain:
         raise operation.refuse("has keys and values whose padded rows do not belong together")
+    if not (keys.pads.finite and values.pads.finite):
+        raise operation.refuse("over padded keys that may be infinite: zero times infinity is nan")
     if operation.get("is_causal", False):
         queries = query.axes[-2]
         if queries is not None and not queries.aligns_with(keys):

@@ -10,7 +10,7 @@ import torch
 from compilescope.bucketing._torch import expression
 from compilescope.bucketing.padding.operation import Operation, sizes, tensors_in
 from compilescope.bucketing.padding.rows import Axis, CannotRegroupError, Rows, regroup
-from compilescope.bucketing.padding.values import Values, exactly
+from compilescope.bucketing.padding.values import ANYTHING, Values, exactly
 
 _WITHOUT_END = 2**62
 
@@ -19,11 +19,14 @@ def view(operation: Operation) -> Rows:
     source = operation.tensors[0]
     rows = operation.rows(source)
     if not rows.has_axis:
-        return Rows((None,) * operation.out.dim(), rows.whole)
+        known = rows.whole if operation.out.dtype == source.dtype else ANYTHING
+        return Rows((None,) * operation.out.dim(), known)
     try:
         axes = regroup(rows.axes, sizes(source), sizes(operation.out))
     except CannotRegroupError:
         raise operation.refuse("gives padded rows a shape that cuts through them") from None
+    if operation.out.dtype != source.dtype:
+        return Rows(tuple(axis and axis.with_pads(ANYTHING) for axis in axes))
     return Rows(axes, rows.whole)
 
 
@@ -137,13 +140,15 @@ def constant_pad(operation: Operation) -> Rows:
     filling = exactly(operation["value"] if operation["value"] is not None else 0)
     axes = list(rows.axes)
     amounts = list(operation["pad"])
+    if any(operation.carries(amount) for amount in amounts):
+        raise operation.refuse("pads by the padded size")
     for position, dim in enumerate(reversed(range(source.dim()))):
         if 2 * position >= len(amounts):
             break
         axis, after = axes[dim], amounts[2 * position + 1]
         if axis is None:
             continue
-        if not axis.is_plain or operation.carries(after) or (after != 0 and axis.pads != filling):
+        if not axis.is_plain or (after != 0 and axis.pads != filling):
             raise operation.refuse("pads behind rows that are padded with another value")
         axes[dim] = Axis(sizes(operation.out)[dim], axis.pads)
     return Rows(tuple(axes), rows.whole.join(filling))
