@@ -125,6 +125,12 @@ class RecordingSource:
         return Opened(report, RecordedCode(recording))
 
     def load(self) -> Opened:
+        from compilescope.recording.process import gc_paused
+
+        with gc_paused():
+            return self._load()
+
+    def _load(self) -> Opened:
         from compilescope.advice import examine
         from compilescope.advice.details import sources_of
         from compilescope.model import load

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +23,14 @@ class Rows:
         self._all: Sequence[Any] = ()
         self._opened: set[Hashable] = set()
         self._texts: dict[int, tuple[Any, str]] = {}
+        self._warmed = 0
 
     def load(self, rows: Sequence[Any]) -> None:
         """Takes new rows; sorting, filter and what is open stay."""
         self._all = rows
         self.total = len(self._all)
         self._texts = {}
+        self._warmed = 0
         self._arrange()
 
     def sort_by(self, column: int | None) -> None:
@@ -56,6 +59,16 @@ class Rows:
             if wanted in self._text(self.seen[index]):
                 return index
         return None
+
+    def warm(self, budget_s: float) -> bool:
+        """Makes texts to search in for at most ``budget_s``; True when those of all rows are there."""
+        until_s = time.perf_counter() + budget_s
+        while self._warmed < len(self._all):
+            self._text(self._all[self._warmed])
+            self._warmed += 1
+            if time.perf_counter() > until_s:
+                return False
+        return True
 
     def index_of(self, key: Hashable) -> int | None:
         return next((n for n, row in enumerate(self.seen) if self.table.key(row) == key), None)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from compilescope.views.tui._source import CodeSource
 
 _LOW, _FEW, _MANY = 16, 1, 3  # in a pane of under 16 lines one line around the user's is shown, else three
+_MANY_ROWS = 2000
+_WARM_S, _WARM_EVERY_S = 0.01, 0.05
 _CONTEXT_DELAY_S = 0.1  # a cursor that is moving reads no file
 
 
@@ -81,6 +83,7 @@ class TableScreen(PageScreen):
         self._card: Card | None = None
         self._key: Hashable = None
         self._timer: Timer | None = None
+        self._warming: Timer | None = None
 
     def body(self) -> ComposeResult:
         yield Grid(self.rows, id="table")
@@ -95,7 +98,15 @@ class TableScreen(PageScreen):
         self.grid.fresh = self.explorer.fresh.get(self.page.name, ())
         self._restore()
         self.focus_body()
+        if self.rows.total > _MANY_ROWS and self._warming is None:
+            self._warming = self.set_interval(_WARM_EVERY_S, self._warm)
         return None if self.rows.total else self.table.empty(report)
+
+    def _warm(self) -> None:
+        """The first search of thousands of rows would be felt: their texts are made before it."""
+        if self._warming is not None and self.is_current and self.rows.warm(_WARM_S):
+            self._warming.stop()
+            self._warming = None
 
     def unflash(self) -> None:
         """New rows look like all others again."""

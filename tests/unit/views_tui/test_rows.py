@@ -130,3 +130,26 @@ def test_columns_never_overflow_and_use_all_there_is(total: int) -> None:
         *([2] if total > 60 else []),
         *([3] if total > 100 else []),
     ]
+
+
+def test_texts_are_made_a_few_at_a_time_and_found_in_all_the_same() -> None:
+    made: list[int] = []
+
+    def cell(row: int) -> str:
+        made.append(row)
+        return f"row {row}"
+
+    table: Table[int] = Table(
+        rows=lambda _: [], columns=(Column("n", cell),), card=lambda _: Card(""), key=lambda row: row,
+        empty=lambda _: "",
+    )  # fmt: skip
+    rows = Rows(table)
+    rows.load(list(range(100)))
+    assert not rows.warm(0.0)
+    assert made == [0]
+    assert rows.warm(60.0)
+    assert made == list(range(100))
+    assert rows.find("row 57", 0, 1) == 57
+    assert made == list(range(100))
+    rows.load([1])
+    assert rows.warm(0.0) or rows.warm(0.0)
