@@ -17,13 +17,17 @@ _MOST_BOXES = 400
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """``left`` and ``width`` in percent of the picture. ``phase`` is its color, None for what is no phase."""
+    """``left`` and ``width`` in percent of the picture. ``phase`` is its color, None for what is no phase.
+
+    ``path`` are the labels from the function down: what the picture says, as text.
+    """
 
     label: str
     left: float
     width: float
     spent_s: float
     phase: int | None = None
+    path: tuple[str, ...] = ()
 
     @property
     def style(self) -> str:
@@ -43,7 +47,7 @@ def icicle(phases: Phases, names: Sequence[str]) -> list[list[Box]]:
     whole = _Part("compiling", sum(frame.spent_s for frame in frames), frames)
     levels: list[list[Box]] = [[], [], [], []]
     if whole.spent_s > 0:
-        _place(whole, 0, 0.0, whole.spent_s, levels, {name: index for index, name in enumerate(names)})
+        _place(whole, (), 0.0, whole.spent_s, levels, {name: index for index, name in enumerate(names)})
     return [level for level in levels if level]
 
 
@@ -62,13 +66,20 @@ def _largest_first(parts: Iterable[_Part]) -> tuple[_Part, ...]:
 
 
 def _place(
-    part: _Part, depth: int, left: float, whole_s: float, levels: list[list[Box]], colors: dict[str, int]
+    part: _Part,
+    path: tuple[str, ...],
+    left: float,
+    whole_s: float,
+    levels: list[list[Box]],
+    colors: dict[str, int],
 ) -> None:
+    depth = len(path)
     width = 100 * part.spent_s / whole_s
     color = colors.get(part.label, max(len(colors) - 1, 0)) if depth == 3 else None
-    levels[depth].append(Box(part.label, left, width, part.spent_s, color))
+    whole_path = (*path, part.label)
+    levels[depth].append(Box(part.label, left, width, part.spent_s, color, whole_path[1:]))
     for child in _shown(part.parts, whole_s):
-        _place(child, depth + 1, left, whole_s, levels, colors)
+        _place(child, whole_path, left, whole_s, levels, colors)
         left += 100 * child.spent_s / whole_s
 
 

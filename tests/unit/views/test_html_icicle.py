@@ -46,6 +46,7 @@ def test_levels_are_all_function_direction_phase() -> None:
         ["inductor: 0.60 s", "dynamo: 0.30 s", "aot_autograd: 0.20 s", "inductor: 0.20 s", "dynamo: 0.25 s"],
     ]
     assert [box.phase for box in levels[3]] == [0, 1, 2, 0, 1]
+    assert levels[3][3].path == ("Model.forward", "backward", "inductor")
 
 
 def test_what_is_too_narrow_is_summed() -> None:
@@ -57,4 +58,6 @@ def test_what_is_too_narrow_is_summed() -> None:
 def test_without_phases_there_is_no_picture() -> None:
     assert icicle(run.Phases(), []) == []
     assert 'class="icicle"' not in render(builders.empty())
-    assert 'class="icicle"' in render(builders.rich())
+    page = render(builders.rich())
+    assert 'class="icicle"' in page
+    assert "Model.forward › backward › inductor" in page
