@@ -28,6 +28,7 @@ class Box:
     spent_s: float
     phase: int | None = None
     path: tuple[str, ...] = ()
+    is_leaf: bool = True  # nothing stands below it
 
     @property
     def style(self) -> str:
@@ -77,7 +78,7 @@ def _place(
     width = 100 * part.spent_s / whole_s
     color = colors.get(part.label, max(len(colors) - 1, 0)) if depth == 3 else None
     whole_path = (*path, part.label)
-    levels[depth].append(Box(part.label, left, width, part.spent_s, color, whole_path[1:]))
+    levels[depth].append(Box(part.label, left, width, part.spent_s, color, whole_path[1:], not part.parts))
     for child in _shown(part.parts, whole_s):
         _place(child, whole_path, left, whole_s, levels, colors)
         left += 100 * child.spent_s / whole_s

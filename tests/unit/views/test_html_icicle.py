@@ -35,6 +35,8 @@ def test_property_every_level_is_as_wide_as_the_one_above_at_most(frames) -> Non
         assert ends[-1][1] <= 100 + 1e-6
     if levels:
         assert sum(box.width for box in levels[1]) == pytest.approx(100)
+        leaves = [box for level in levels for box in level if box.is_leaf]
+        assert sum(box.width for box in leaves) == pytest.approx(100)
 
 
 def test_levels_are_all_function_direction_phase() -> None:
