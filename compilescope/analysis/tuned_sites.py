@@ -158,10 +158,13 @@ def _changes(values: Sequence[str | None]) -> int:
 
 
 def _merged(sites: Iterable[TunedSite]) -> list[TunedSite]:
-    """Layers that are alike: the same sizes with the same winners in the same function."""
+    """Layers that are alike: the same sizes with the same winners in the same function.
+
+    Torch numbers the candidates of each layer anew, so a template is known by its configuration.
+    """
     alike: dict[tuple[object, ...], TunedSite] = {}
     for site in sites:
-        rows = tuple((r.compile_id, *r.shapes, r.winner, r.emitted) for r in site.rows)
+        rows = tuple((r.compile_id, *r.shapes, r.winner_config or r.winner, r.emitted) for r in site.rows)
         key = (site.op, site.process, site.file, site.line, tuple(site.dtypes), rows)
         known = alike.get(key)
         if known is None:

@@ -67,9 +67,11 @@ def test_the_winner_by_size_and_where_it_changes() -> None:
 
 
 def test_layers_that_are_alike_are_one_site() -> None:
-    second = Autotuning(**{**{f: getattr(SMALL, f) for f in Autotuning.__slots__}, "node": "addmm_1"})
-    (site,) = tuned_sites([graph("0/0", SMALL, second)], [])
+    again = tuned("16", Choice("triton_mm_23", "triton", 0.010, False, "3"), LIBRARY, node="addmm_1")
+    (site,) = tuned_sites([graph("0/0", SMALL, again)], [])
     assert site.nodes == ["addmm", "addmm_1"]
+    other = tuned("16", Choice("triton_mm_24", "triton", 0.009, False, "4"), LIBRARY, node="addmm_2")
+    assert len(tuned_sites([graph("0/0", SMALL, other)], [])) == 2
 
 
 def test_a_choice_timed_at_a_hint_far_from_the_sizes_used() -> None:
