@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from compilescope.model.inductor import autotune
 
-_RECORD = {
+_RECORD: dict[str, Any] = {
     "name": "addmm",
     "inputs": [
         {"size": ["16", "4096"], "stride": ["0", "1"], "dtype": "bfloat16"},
@@ -100,6 +101,29 @@ def test_configurations_of_a_triton_kernel() -> None:
 )
 def test_odd_records_have_no_winner(m: dict[str, object]) -> None:
     assert autotune.from_record(m).winner is None
+
+
+def test_node_line_and_reasons_of_failures() -> None:
+    choices = [*_RECORD["choices"][:2], {**_RECORD["choices"][2], "why": "out of resource"}]
+    record = {**_RECORD, "choices": choices, "node": "addmm_3", "line": [4, 17, "f"], "is_backward": True}
+    found = autotune.from_record(record)
+    assert (found.node, found.place, found.backward) == ("addmm_3", (4, 17, "f"), True)
+    assert found.choices[-1].why == "out of resource"
+    assert found.default is not None
+    assert (found.default.name, found.margin_over_default) == ("addmm", 1.0)
+
+
+@pytest.mark.parametrize("line", [None, 3, [1], [1, "2", "f"], ["a", 2, "f"], {}])
+def test_odd_places_are_absent(line: object) -> None:
+    found = autotune.from_record({**_RECORD, "node": 3, "line": line, "is_backward": "yes"})
+    assert (found.node, found.place, found.backward) == (None, None, None)
+
+
+def test_the_default_is_the_library_call_of_the_same_name() -> None:
+    found = autotune.from_record(_RECORD)
+    assert found.margin_over_default == pytest.approx(3.0)
+    only_triton = autotune.from_record({**_RECORD, "choices": _RECORD["choices"][2:]})
+    assert (only_triton.default, only_triton.margin_over_default) == (None, None)
 
 
 def test_odd_statistics_leave_the_shapes() -> None:
