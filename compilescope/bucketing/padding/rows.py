@@ -113,6 +113,8 @@ def _take(left: deque[Any], wanted: Any) -> Axis | None:
 def _part(factor: Any, wanted: Any, taken: Any) -> Any:
     """How much of a factor without rows belongs to a dimension of size ``wanted``."""
     missing = sympy.cancel(wanted / taken)
+    if sympy.fraction(missing)[1] != 1:
+        raise CannotRegroupError
     if not _divides(factor, missing):
         if not _divides(missing, factor):
             raise CannotRegroupError

@@ -95,6 +95,9 @@ def _squashed(low: float, high: float, function: Callable[[float], float]) -> Ca
 def _add(a: Values, b: Values, alpha: Values = _ONE) -> Values | None:
     if alpha != _ONE:
         b = _multiply(alpha, b)
+    for one, other in ((a, b), (b, a)):
+        if one.only in (-INF, INF) and other.finite:
+            return one
     number = _number(a, b) and (a.finite or b.finite)
     return Values(a.low + b.low, a.high + b.high, _finite(a, b), number)
 
@@ -138,14 +141,17 @@ def _power(a: Values, b: Values) -> Values | None:
     return None
 
 
-def _clamp(a: Values, low: Values | None = None, high: Values | None = None) -> Values:
-    bottom = max(a.low, low.low) if low is not None else a.low
-    top = min(a.high, high.high) if high is not None else a.high
-    return Values(min(bottom, top), top, a.finite, a.number)
+def _maximum(a: Values, b: Values) -> Values:
+    return Values(max(a.low, b.low), max(a.high, b.high), _finite(a, b), _number(a, b))
 
 
-def _clamp_max(a: Values, high: Values) -> Values:
-    return _clamp(a, None, high)
+def _minimum(a: Values, b: Values) -> Values:
+    return Values(min(a.low, b.low), min(a.high, b.high), _finite(a, b), _number(a, b))
+
+
+def _clamp(a: Values, low: Values, high: Values | None = None) -> Values:
+    raised = _maximum(a, low)
+    return raised if high is None else _minimum(raised, high)
 
 
 def _where(condition: Values, a: Values, b: Values) -> Values:
@@ -225,10 +231,10 @@ _RULES: dict[str, Callable[..., Values | None]] = {
     "log": lambda a: Values(-INF, INF, a.finite) if a.low > 0 else None,
     "reciprocal": lambda a: _divide(exactly(1), a),
     "clamp": _clamp,
-    "clamp_min": _clamp,
-    "clamp_max": _clamp_max,
-    "maximum": lambda a, b: Values(max(a.low, b.low), max(a.high, b.high), _finite(a, b), _number(a, b)),
-    "minimum": lambda a, b: Values(min(a.low, b.low), min(a.high, b.high), _finite(a, b), _number(a, b)),
+    "clamp_min": _maximum,
+    "clamp_max": _minimum,
+    "maximum": _maximum,
+    "minimum": _minimum,
     "where": _where,
     "masked_fill": lambda a, mask, value: _where(mask, value, a),
     "logical_and": _and,
