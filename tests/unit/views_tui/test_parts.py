@@ -114,6 +114,12 @@ class Source:
         self.stamps += 1
         return id(self.answer)
 
+    def glance(self) -> str:
+        return ""
+
+    def quick(self) -> None:
+        """Nothing before the whole."""
+
     def load(self) -> object:
         if isinstance(self.answer, Exception):
             raise self.answer
