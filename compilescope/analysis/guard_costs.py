@@ -160,8 +160,18 @@ def _windows(
             continue
         points = list(detail.pace.points.get(graphs[0].serial, ()))
         is_last = settled_ns is not None and compiled.end_ns == settled_ns
-        for (began, before), (ended, after) in pairwise(_since(points, settled_ns, detail, is_last)):
+        kept = _apart(_since(points, settled_ns, detail, is_last))
+        for (began, before), (ended, after) in pairwise(kept):
             yield ended - began, after - before
+
+
+def _apart(points: Sequence[Point]) -> list[Point]:
+    """Readings with calls enough between them; those between are left out."""
+    kept = list(points[:1])
+    for point in points[1:]:
+        if point[1] - kept[-1][1] >= FEWEST_CALLS:
+            kept.append(point)
+    return kept
 
 
 def _since(points: Sequence[Point], settled_ns: int | None, detail: Detail, is_last: bool) -> list[Point]:

@@ -163,10 +163,14 @@ if __name__ == "__main__":
 
 def test_threads_compiling_at_once(scripts: Any) -> None:
     code = """
-import threading, torch
+import linecache, threading, torch
+# torch 2.11 built for CUDA crashes by itself where a thread compiles first and there is no GPU. It also puts
+# a frame of its own around functions whose source it cannot find: they would share one recompile limit.
+torch.compile(lambda x: x + 1, backend="aot_eager")(torch.ones(2))
 def make(n):
-    scope = {}
-    exec(compile(f"def f{n}(x):\\n    return x * {n}\\n", f"/user/f{n}.py", "exec"), scope)
+    scope, source, path = {}, f"def f{n}(x):\\n    return x * {n}\\n", f"/user/f{n}.py"
+    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+    exec(compile(source, path, "exec"), scope)
     return torch.compile(scope[f"f{n}"], backend="aot_eager")
 def work(n):
     run = make(n)
@@ -180,12 +184,13 @@ threads = [threading.Thread(target=work, args=(n,)) for n in range(1, 7)]
     assert (done.returncode, done.stderr) == (0, "")
     recorded = scripts.recorded
     assert recorded.lost() == {}
-    assert sum(recorded.calls()) == 18
+    assert sum(recorded.calls()) == 19
     graphs = [r.m["g"] for r in recorded.records("graph")]
-    assert len(graphs) == len(set(graphs)) == 12
+    assert len(graphs) == len(set(graphs)) == 13
     by_thread = {r.th for r in recorded.records("phases")}
-    assert len(by_thread) == 6
-    assert sorted(set(recorded.outcomes())) == [(f"f{n}", "compiled") for n in range(1, 7)]
+    assert len(by_thread) == 7
+    compiled = {name for name, outcome in recorded.outcomes() if outcome == "compiled"}
+    assert compiled == {"<lambda>", *(f"f{n}" for n in range(1, 7))}
 
 
 def test_counts_are_complete_after_the_programs_own_exit_handlers(scripts: Any) -> None:

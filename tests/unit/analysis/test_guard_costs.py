@@ -75,6 +75,14 @@ def test_a_call_is_estimated_from_the_busiest_time_between_two_readings(program:
     assert cost.missing == []
 
 
+def test_readings_with_few_calls_between_them_are_taken_together(program: Program) -> None:
+    program.compiled(0, 0, end_s=1)
+    for second in range(2, 7):
+        program.runs(second, (0, 4 * (second - 1)))
+    (cost,) = program.costs()
+    assert cost.call_us == 250_000.0
+
+
 def test_the_first_reading_may_be_the_only_one(program: Program) -> None:
     """The last compile made the graph: it had no call before it ended."""
     (cost,) = program.compiled(0, 0, end_s=1).runs(2, (0, 1000)).costs()
