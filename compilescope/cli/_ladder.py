@@ -5,17 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from compilescope.cli._output import write_new
 from compilescope.cli._recordings import load_report
 from compilescope.cli._terminal import say
 from compilescope.errors import UsageError
+from compilescope.units import visible
 
 if TYPE_CHECKING:
-    from compilescope.analysis.report import Report
+    from collections.abc import Sequence
+
+    from compilescope.analysis.report import Ladder, Report
     from compilescope.analysis.traffic import FrameTraffic
     from compilescope.ladder.planner import Costs, Limits, Study, Traffic
+
+_WORTH_A_WORD = 50  # calls; a plan from fewer stands in the JSON only
 
 
 def limits_of(options: dict[str, Any]) -> Limits:
@@ -56,6 +62,22 @@ def planned(source: Path, words: tuple[str, ...], limits: Limits, options: dict[
         costs, notes = (sampled[0], (sampled[1],)) if sampled is not None else (None, ())
     study = study_ladder(traffic, costs, limits, calls=options["calls"], in_use=used)
     return replace(study, notes=(*notes, *study.notes))
+
+
+def ladder_text(ladders: Sequence[Ladder], width: int) -> str:
+    """The plan of the report in a sentence, beside findings; nothing where few sizes changed."""
+    ladder = next(iter(ladders), None)
+    if ladder is None or ladder.calls < _WORTH_A_WORD:
+        return ""
+    rungs = [f"pads {' '.join(map(str, ladder.pads))}"] if ladder.pads else []
+    rungs += [f"pins {' '.join(map(str, ladder.pins))}"] if ladder.pins else []
+    rungs += [f"range {each.low}..{each.high} tuned at {each.hint}" for each in ladder.ranges]
+    rungs += [f"{name} {' '.join(map(str, sizes))}" for name, sizes in ladder.products.items()]
+    basis = "" if ladder.basis == "measured" else ", with nothing measured"
+    above = f"{abs(ladder.excess):.0%} {'below' if ladder.excess < 0 else 'above'} one artifact a size{basis}"
+    place = f"{ladder.function} {ladder.file}:{ladder.line}"
+    text = f"Buckets for {', '.join(ladder.symbols)} of {place}: {', '.join(rungs)}; {above}."
+    return "\n".join(wrap(visible(f"{text} More: compilescope ladder RECORDING"), width)) + "\n"
 
 
 def _check(source: Path, words: tuple[str, ...], options: dict[str, Any]) -> None:

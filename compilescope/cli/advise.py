@@ -9,6 +9,7 @@ from typing import Literal
 import click
 
 from compilescope.cli._findings import finding_text, findings_text
+from compilescope.cli._ladder import ladder_text
 from compilescope.cli._recordings import newest, recording_argument
 from compilescope.cli._terminal import default_width, write
 from compilescope.errors import UsageError
@@ -42,6 +43,6 @@ def command(recording: Path, number: int | None, form: Literal["text", "json"], 
     if not shown:
         write(" ".join(["Nothing to fix.", *report.verdict.sentences]) + "\n")
     elif number is None:
-        write(findings_text(shown, width=columns))
+        write(findings_text(shown, width=columns) + ladder_text(report.ladders, columns))
     else:
         write(finding_text(number, shown[0], width=columns))

@@ -11,7 +11,8 @@ import pytest
 from compilescope.analysis.build import build_report
 from compilescope.analysis.ladders import compact, ladders, plan_of
 from compilescope.analysis.traffic import FrameTraffic
-from compilescope.ladder.planner import CostPoint, Costs, Curve, Dynamic, Traffic, study_ladder
+from compilescope.cli._ladder import ladder_text
+from compilescope.ladder.planner import CostPoint, Costs, Curve, Dynamic, Limits, Traffic, study_ladder
 from compilescope.recording import open_recording
 
 CASE = Path(__file__).parents[3] / "fixtures" / "corpus" / "recordings" / "38_poor_bucket_ladder.zip"
@@ -88,3 +89,16 @@ def test_many_symbols_and_many_sizes() -> None:
     assert two is not None
     assert compact(two).products.keys() == {"size0", "size2"}
     assert compact(two).curve == []
+
+
+def test_findings_are_followed_by_the_plan_in_a_sentence() -> None:
+    (found,) = build_report(open_recording(CASE)).ladders
+    text = ladder_text([found], 60)
+    assert all(len(line) <= 60 for line in text.splitlines())
+    assert "pads 32 64 128 256; 0% above one artifact a size, with nothing measured." in " ".join(
+        text.split()
+    )
+    assert ladder_text([], 60) == ladder_text([replace(found, calls=9)], 60) == ""
+    assert "\x1b" not in ladder_text([replace(found, symbols=["\x1b[2J"])], 60)
+    ranged = compact(study_ladder(bimodal(), measured(), Limits(max_rungs=1, pads=False)))
+    assert "tuned at 512" in " ".join(ladder_text([ranged], 200).split())
