@@ -129,8 +129,8 @@ class Dispatch:
         self._padded.clear()
 
     def drop_pad(self, rung: PadRung) -> None:
-        """Serve no further call by ``rung``."""
-        self._pads.remove(rung)
+        """Serve no further call by ``rung``; two threads may have found that at once."""
+        self._pads[:] = [each for each in self._pads if each is not rung]
         self._padded.clear()
 
     def add_step(self, served: Served) -> None:

@@ -155,7 +155,13 @@ def _is_missing(backend: BucketedBackend, joint: JointRung) -> bool:
         if entry.state == state:
             by_location.setdefault(entry.location, []).append(entry)
     return any(
-        any(joint.label in entry.refused for entry in entries)
+        any(_wants_another_trace(entry, joint.label) for entry in entries)
         and not any(joint.label in entry.admitted for entry in entries)
         for entries in by_location.values()
     )
+
+
+def _wants_another_trace(entry: Entry, label: str) -> bool:
+    """Refused for a guard: what padding would make wrong, it makes wrong in every trace."""
+    refused = entry.refused.get(label)
+    return refused is not None and (refused.kind != "pad" or refused.guard is not None)
