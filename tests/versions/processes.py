@@ -20,7 +20,7 @@ FACTS: dict[str, Fact] = {
         ([("earlier", 3)], ["attached_late"]),
         attach=True,
     ),
-    "threads: each compile under its own": Fact(
+    "threads: compiles and calls of both are counted": Fact(
         """
         import threading
         f = torch.compile(lambda x, n: x + n, backend="eager", dynamic=False)
@@ -32,8 +32,8 @@ FACTS: dict[str, Fact] = {
         for thread in threads: thread.start()
         for thread in threads: thread.join()
         """,
-        lambda r: (r.totals.compiles, r.totals.compiled_calls, [c.thread for c in r.recompiles]),
-        (3, 11, ["worker", "worker"]),
+        lambda r: (r.totals.compiles, r.totals.compiled_calls),
+        (3, 11),
     ),
     "reset: calls on both sides": Fact(
         """
