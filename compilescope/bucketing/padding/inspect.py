@@ -127,7 +127,7 @@ def _padded_inputs(
                 raise PaddingRefusedError(f"dimension {dim} of {argument} is {expression(size)}, not {name}")
             if trait.is_parameter:
                 raise PaddingRefusedError(f"{argument} is a parameter")
-            _check_layout(each, argument)
+            _check_layout(each, argument, dim)
             value = _of_dtype(contract.value, each.value.dtype, argument)
             found.append(PaddedInput(each.position, dim, value))
     return tuple(found)
@@ -148,10 +148,17 @@ def _of_dtype(value: float, dtype: torch.dtype, argument: str) -> float:
     return int(value)
 
 
-def _check_layout(each: Placeholder, argument: str) -> None:
-    """A copy has the strides of the trace only where those follow from its sizes."""
+def _check_layout(each: Placeholder, argument: str, padded: int) -> None:
+    """A longer copy has the strides of the trace where those follow from its sizes.
+
+    A pitch of the padded dimension itself, as of columns of a wider tensor, is kept too: nothing meets there.
+    """
     sizes = {s for size in each.value.shape for s in expression(size).free_symbols}
-    for step in each.value.stride():
+    for dim, step in enumerate(each.value.stride()):
+        if expression(step) == 0:
+            raise PaddingRefusedError(f"{argument} is expanded: its entries share their memory")
+        if dim == padded and expression(step).is_Symbol:
+            continue
         own = expression(step).free_symbols - sizes
         if own:
             raise PaddingRefusedError(f"{argument} has a stride of its own ({min(own, key=str)})")

@@ -242,3 +242,27 @@ def test_a_mask_that_an_unknown_operation_is_given_is_taken_on_trust_and_compare
         unverified = padded(f, contracts)
         torch.testing.assert_close(unverified(x, m), f(x, m))
     assert "is not known to heed its mask: verify=True compares" in refusals(unverified)[0].reason
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_rows_that_share_their_memory(dim: int, check: Any) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x.sum(0)
+
+    model = padded(f, [Pad("x", 0, 0.0)])
+    with torch.no_grad():
+        for size in (5, 11):
+            whole = torch.randn(1, 6) if dim == 0 else torch.randn(size, 1)
+            check(f, model, lambda n=size, w=whole: [w.expand(n, 6)])
+    assert "x is expanded: its entries share their memory" in refusals(model)[0].reason
+
+
+def test_rows_that_are_cut_out_of_longer_ones(check: Any) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    model = padded(f, [Pad("x", 1, 0.0)])
+    with torch.no_grad():
+        for size in (5, 11):
+            check(f, model, lambda n=size: [torch.randn(6, 12)[:, :n]])
+    assert "x has a stride of its own" in refusals(model)[0].reason

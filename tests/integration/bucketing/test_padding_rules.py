@@ -177,3 +177,49 @@ def test_two_names_padded_together(check: Any) -> None:
             check(f, model, lambda b=batch, n=size: [torch.randn(b, n, 6)])
     assert refusals(model) == []
     assert served(model) == {"padded": 4, "exact": 1}
+
+
+LAYOUTS: dict[str, Callable[[int], torch.Tensor]] = {
+    "transposed": lambda n: torch.randn(6, n).t(),
+    "columns of a wider one": lambda n: torch.randn(n, 9)[:, 1:7],
+    "with an offset": lambda n: torch.randn(n + 7, 6)[4 : 4 + n],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_padded_input_keeps_its_layout(layout: str, check: Any) -> None:
+    def f(x: torch.Tensor) -> Any:
+        return x.tanh() * 2, x.t().contiguous() @ WEIGHT.new_zeros(x.shape[0], 2)
+
+    model = padded(f, [Pad("x", 0, 0.0)])
+    for size in SIZES:
+        check(f, model, lambda n=size: [LAYOUTS[layout](n).requires_grad_()])
+    assert refusals(model) == []
+    assert served(model) == {"padded": 2, "exact": 2}
+
+
+def test_a_square_mask_is_padded_along_both_of_its_dimensions(check: Any) -> None:
+    def f(x: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
+        return F.scaled_dot_product_attention(x[None], x[None], x[None], attn_mask=m)[0]
+
+    def make(n: int) -> list[Any]:
+        return [torch.randn(n, 6), torch.ones(n, n).tril().bool()]
+
+    model = padded(f, [Pad("x", 0, 0.0), Pad("m", 0, False), Pad("m", 1, False)])
+    with torch.no_grad():
+        for size in SIZES:
+            check(f, model, lambda n=size: make(n))
+    assert refusals(model) == []
+    assert served(model) == {"padded": 2, "exact": 2}
+
+
+def test_another_dimension_stays_free(check: Any) -> None:
+    def f(x: torch.Tensor) -> Any:
+        return (x @ WEIGHT).reshape(-1, 6) * 2, x.sum(0)
+
+    model = bucketed(f, {"n": LADDER}, {"x": {0: None, 1: "n"}}, inner="aot_eager", pad=[Pad("x", 1, 3.0)])
+    with torch.no_grad():
+        for batch, size in ((3, 5), (4, 11), (2, 16)):
+            check(f, model, lambda b=batch, n=size: [torch.randn(b, n, 6)])
+    assert refusals(model) == []
+    assert served(model) == {"padded": 2, "exact": 1}
