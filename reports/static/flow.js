@@ -1,12 +1,12 @@
 "use strict";
-/* User's line -> ops -> kernel, drawn from the rows of a table of kernels when somebody asks for it. */
+/* User's line -> node, or all ops of a kernel where nodes have no line of their own -> kernel, drawn from the rows of a table of kernels when somebody asks for it. */
 (function () {
   const MOST_KERNELS = 40;
   const ROW = 30;
   const BOX = 22;
   const COLUMNS = [
     { x: 0, width: 270, head: "User's line" },
-    { x: 320, width: 220, head: "Ops" },
+    { x: 320, width: 220, head: "Nodes, ops" },
     { x: 590, width: 260, head: "Kernel" },
   ];
 
@@ -29,10 +29,17 @@
   function kernelsOf(table) {
     return Array.from(table.tBodies[0].rows, function (row) {
       const [name, kind, , ops, lines] = row.cells;
+      const nodes = Array.from(ops.querySelectorAll(".node"), function (node) {
+        const at = node.querySelector(".at");
+        return { text: oneLine(node.firstElementChild), lines: at ? [withoutFolder(at)] : [] };
+      });
+      const together = {
+        text: oneLine(ops.firstChild || ops) || "no op known",
+        lines: Array.from(lines.querySelectorAll("div:not(.sub)"), withoutFolder),
+      };
       return {
         name: name.firstChild.textContent.trim() + " · " + kind.firstChild.textContent.trim(),
-        ops: oneLine(ops) || "no op known",
-        lines: Array.from(lines.querySelectorAll("div:not(.sub)"), withoutFolder),
+        parts: nodes.some((node) => node.lines.length) ? nodes : [together],
       };
     });
   }
@@ -59,17 +66,24 @@
 
   function draw(every) {
     const kernels = every.slice(0, MOST_KERNELS);
-    const lines = [...new Set(kernels.flatMap((kernel) => kernel.lines))];
-    const height = Math.max(kernels.length, lines.length) * ROW + 34;
+    const lines = [...new Set(kernels.flatMap((kernel) => kernel.parts.flatMap((part) => part.lines)))];
+    const parts = kernels.reduce((sum, kernel) => sum + kernel.parts.length, 0);
+    const height = Math.max(parts, lines.length) * ROW + 34;
     const picture = svg("svg", { class: "flow", width: 854, height, viewBox: `-2 0 854 ${height}`, role: "img" });
     const left = every.length - kernels.length;
     const label = `${lines.length} lines, ${kernels.length} kernels${left ? `, ${left} more in the table` : ""}`;
     picture.setAttribute("aria-label", "From the user's lines over ops to kernels: " + label + ". The table has the same facts.");
     COLUMNS.forEach((column) => picture.append(svg("text", { x: column.x, y: 16, class: "head" }, column.head)));
-    kernels.forEach(function (kernel, row) {
-      for (const line of kernel.lines) picture.append(edge(0, lines.indexOf(line), row));
-      picture.append(edge(1, row, row), box(1, row, kernel.ops), box(2, row, kernel.name));
-    });
+    let row = 0;
+    for (const kernel of kernels) {
+      const own = row;
+      for (const part of kernel.parts) {
+        for (const line of part.lines) picture.append(edge(0, lines.indexOf(line), row));
+        picture.append(edge(1, row, own), box(1, row, part.text));
+        row += 1;
+      }
+      picture.append(box(2, own, kernel.name));
+    }
     lines.forEach((line, row) => picture.append(box(0, row, line)));
     return picture;
   }

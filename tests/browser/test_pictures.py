@@ -10,6 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from compilescope.analysis.ladders import compact
+from compilescope.analysis.report_graph import KernelNode, SourceLine
 from compilescope.ladder.planner import CostPoint, Costs, Curve, Limits, Traffic, study_ladder
 from compilescope.views.html import render
 
@@ -34,6 +35,24 @@ def test_the_flow_is_drawn_from_the_rows_of_its_table(tab) -> None:
     assert f"{kernels} kernels" in (picture.get_attribute("aria-label") or "")
     button.click()
     assert tab.page.locator("svg.flow").count() == 0
+    tab.assert_quiet()
+
+
+def test_nodes_with_lines_of_their_own_stand_between(open_report) -> None:
+    report = builders.rich()
+    graph = next(graph for graph in report.graphs if graph.kernel_rows)
+    nodes = [
+        KernelNode("relu", "aten.relu.default", "aten.relu", SourceLine("/a/model.py", 7, "f", "x.relu()")),
+        KernelNode("add_1", "aten.add.Tensor", "", SourceLine("/a/model.py", 8, "f", "x + 1")),
+    ]
+    kernel = replace(graph.kernel_rows[0], nodes=nodes, nodes_count=2)
+    tab = open_report(replace(report, graphs=[replace(graph, kernel_rows=[kernel])]))
+    tab.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    tab.page.locator("[data-flow]").click()
+    texts = tab.page.locator("svg.flow g text").all_text_contents()
+    assert texts[:2] == ["relu = aten.relu.default", "add_1 = aten.add.Tensor"]
+    assert texts[3:] == ["model.py:7 x.relu()", "model.py:8 x + 1"]
+    assert tab.page.locator("svg.flow path").count() == 4
     tab.assert_quiet()
 
 
