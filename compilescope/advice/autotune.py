@@ -38,7 +38,7 @@ def _finding(facts: Facts, place: Place, far: Sequence[Far]) -> Finding:
         rule="autotuned_at_other_size",
         fix_kind="pad_to_buckets",
         summary=f"{place.function}(): {count(len(far), 'operation')} autotuned at {row.label} "
-        f"{'are' if len(far) > 1 else 'is'} used at sizes such as {used}, {farthest.ratio:g} times apart",
+        f"{'are' if len(far) > 1 else 'is'} used at sizes such as {used}, {farthest.ratio:.3g} times apart",
         fix="compile a bucket for each range of sizes, or make the first call with a size that is typical",
         subject="autotune hint",
         confidence="high" if slower else "medium",
