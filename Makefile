@@ -81,6 +81,10 @@ bench-peers: setup  ## the same big raw log through tlparse and tlhub, each in i
 fuzz: setup  ## ten minutes of mutated logs and recordings
 	$(PY) tests/benchmarks/recording/fuzz.py --minutes 10
 
+.PHONY: samples
+samples: setup  ## make reports/samples and the pictures of the documentation again
+	$(PY) tools/samples --pictures
+
 .PHONY: docs
 docs: setup  ## build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
