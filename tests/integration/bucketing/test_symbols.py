@@ -175,7 +175,7 @@ def test_a_tensor_subclass_is_bypassed(check: Any) -> None:
         (BucketLadder.pins([16]), {"x": {0: "a", 1: "b"}}, "one ladder, but dims has 2 names: a, b"),
         (BucketLadder.pins([16]), {}, "one ladder, but dims has 0 names"),
         ({"rows": BucketLadder.pins([16])}, {"x": {0: "tokens"}}, "named 'rows'"),
-        (BucketLadder.pads([16]), {"x": {0: "tokens"}}, "does not pad"),
+        (BucketLadder.pads([16]), {"x": {0: "tokens"}}, "no contract says how to pad"),
     ],
 )
 def test_a_call_that_cannot_be_meant_fails_at_once(ladder: Any, dims: Any, message: str) -> None:
