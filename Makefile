@@ -61,8 +61,10 @@ test-gpu: setup  ## tests that need a CUDA device
 	$(PY) -m pytest -m gpu
 
 .PHONY: bench-gpu
-bench-gpu: setup  ## static rungs against the dynamic graph, device time, on a CUDA device
+bench-gpu: setup  ## rungs, ladders with CUDA graphs on real traffic, predictions: on a CUDA device
 	$(PY) tests/benchmarks/bucketing/gpu_rungs.py
+	$(PY) tests/benchmarks/bucketing/gpu_traffic.py --part predict --out predict.json
+	$(PY) tests/benchmarks/bucketing/gpu_traffic.py --part traffic --curves predict.json --out traffic.json
 
 .PHONY: test-versions
 test-versions: setup  ## table fact x torch version; VERSIONS="2.11.0 2.14.1" fetches those
