@@ -127,7 +127,7 @@ def _compared(was: CacheOutcome | None, now: CacheOutcome | None) -> tuple[str, 
 
 
 def _and(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else "neither of them"
+    return names[0] if len(names) == 1 else "both"
 
 
 def _alone(place: Place, unit: Unit, found: Sequence[CacheOutcome], *, of_head: bool) -> Iterator[KeyRow]:
