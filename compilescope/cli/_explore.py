@@ -142,12 +142,12 @@ class RecordingSource:
         if self._base is None:
             report, _ = examine(run)
             self._sources = sources_of(run)
-            return Opened(report, RecordedCode(recording))
+            return Opened(report, RecordedCode(recording).prepared())
         from compilescope.compare import recorded
 
         head = recorded(run)
         self._sources = dict(head.sources)
-        return Opened(head.report, RecordedCode(recording), *self._diff(head))
+        return Opened(head.report, RecordedCode(recording).prepared(), *self._diff(head))
 
     def _diff(self, head: Recorded) -> tuple[Diff | None, str]:
         """The difference, or why there is none. The other recording is read once."""

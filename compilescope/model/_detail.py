@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -227,14 +228,15 @@ def _is_open(row: Any) -> bool:
 
 
 def _number(value: Any) -> int | float | None:
-    """Torch writes hints as text."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
+    """Torch writes hints as text. What is no finite number is none: JSON has no word for it."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
     for kind in (int, float):
         try:
-            return kind(value)
-        except (TypeError, ValueError):
+            found = kind(value) if isinstance(value, str) else value
+        except ValueError:
             continue
+        return found if isinstance(found, int) or math.isfinite(found) else None
     return None
 
 
