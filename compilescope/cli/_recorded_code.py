@@ -13,20 +13,12 @@ if TYPE_CHECKING:
     from compilescope.recording import ProcessRecording, Recording
     from compilescope.views.tui import Document
 
-# What a text is called, and how it is colored: record kinds and names of artifacts, all torch's own.
-_TITLES = {
-    "dynamo_output_graph": ("Dynamo graph", "python"),
-    "aot_joint_graph": ("joint graph", "python"),
-    "aot_forward_graph": ("forward graph", "python"),
-    "aot_backward_graph": ("backward graph", "python"),
-    "aot_inference_graph": ("inference graph", "python"),
-    "inductor_post_grad_graph": ("Inductor graph, after its passes", "python"),
-    "inductor_output_code": ("Inductor code", "python"),
-    "dynamo_cpp_guards_str": ("guards", "text"),
-    "dynamo_graph_break_reason": ("graph break as torch tells it", "text"),
-    "recompile_reasons": ("recompile reasons as torch tells them", "text"),
+# Beside the texts a page has: what torch said, which a page tells in its own words.
+_TOLD = {
+    "dynamo_graph_break_reason": "graph break as torch tells it",
+    "recompile_reasons": "recompile reasons as torch tells them",
 }
-
+_PLAIN = frozenset({"dynamo_cpp_guards_str", *_TOLD})
 
 _Index = TypeVar("_Index")
 
@@ -128,15 +120,17 @@ class _Sources:
 
 def _texts_of_compiles(owner: ProcessRecording) -> dict[str, list[tuple[str, str, Any]]]:
     """Of each compile id the texts of one process: what each is called, its language, and where it is."""
+    from compilescope.model.documents import TITLES
     from compilescope.recording import Selection
 
+    titles = TITLES | _TOLD
     found: dict[str, list[tuple[str, str, Any]]] = defaultdict(list)
-    for record in owner.records(Selection(("artifact", *_TITLES), {"artifact": _TITLES})):
+    for record in owner.records(Selection(("artifact", *titles), {"artifact": titles})):
         name = str(record.m.get("name")) if record.k == "artifact" else record.k
-        if name in _TITLES and record.c is not None and record.p is not None:
-            title, language = _TITLES[name]
+        if name in titles and record.c is not None and record.p is not None:
+            language = "text" if name in _PLAIN else "python"
             frame, recompile, attempt, epoch = (*record.c, None, None, None, None)[:4]
             again = f", attempt {attempt + 1}" if attempt else ""
             reset = f", after reset {epoch}" if epoch else ""
-            found[f"{frame}/{recompile}"].append((title + again + reset, language, record.p))
+            found[f"{frame}/{recompile}"].append((titles[name] + again + reset, language, record.p))
     return found

@@ -34,7 +34,10 @@ class FakeCode:
             self.read.append(f"graph {compile_id}")
             return GRAPH
 
-        return [Document("Dynamo graph", "python", graph), Document("Inductor code", "python", lambda: None)]
+        return [
+            Document("Dynamo graph", "python", graph),
+            Document("Inductor's code", "python", lambda: None),
+        ]
 
     def locate(self, file: str, process: str | None) -> Path | None:
         return None if self.folder is None else self.folder / file

@@ -12,9 +12,16 @@ from hypothesis import strategies as st
 
 from compilescope.analysis.report import Report, SourceLine
 from compilescope.analysis.report_graph import KernelRow
+from compilescope.model.documents import TITLES
 from compilescope.views.tui import Document
 from compilescope.views.tui._code_view import CodeView, with_found
-from compilescope.views.tui._kernel_links import kernel_at, kernels_of_line, lines_with_kernels, place_of
+from compilescope.views.tui._kernel_links import (
+    GENERATED,
+    kernel_at,
+    kernels_of_line,
+    lines_with_kernels,
+    place_of,
+)
 
 CODE = """async_compile = AsyncCompile()
 triton_poi_fused_1 = async_compile.triton('triton_poi_fused_1', '''
@@ -55,7 +62,7 @@ class Code(FakeCode):
     def documents(self, compile_id: str, process: str | None) -> Sequence[Document]:
         return [
             Document("Dynamo graph", "python", lambda: "graph"),
-            Document("Inductor code", "python", lambda: "\n".join(CODE)),
+            Document("Inductor's code", "python", lambda: "\n".join(CODE)),
         ]
 
 
@@ -151,3 +158,7 @@ def test_the_cursor_moves_through_a_long_text_and_stays_in_view() -> None:
         assert view.cursor == round(view.scroll_offset.y) + 3
 
     drive(builders.history_grows(), steps, size=(80, 24))
+
+
+def test_generated_code_is_known_by_the_title_that_recordings_give_it() -> None:
+    assert TITLES["inductor_output_code"].startswith(GENERATED)

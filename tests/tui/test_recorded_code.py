@@ -76,7 +76,7 @@ def test_documents_of_a_compile_are_named_and_read_one_by_one(code: RecordedCode
     assert {document.title: document.read() for document in documents} == {
         "Dynamo graph": "graph one",
         "Dynamo graph, attempt 2, after reset 2": "graph two",
-        "Inductor graph, after its passes": "after passes",
+        "Inductor's graph after its passes": "after passes",
     }
     assert code.documents("!0/0/1", None)[0].read() == "graph one"
     assert code.documents("9/9", None) == []

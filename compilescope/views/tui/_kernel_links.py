@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from compilescope.analysis.report import Graph, Report
     from compilescope.analysis.report_graph import KernelRow, SourceLine
 
-GENERATED = "Inductor code"  # how the title of a document of generated code starts
+GENERATED = "Inductor's code"  # how the title of a document of generated code starts
 
 
 @dataclass(frozen=True, slots=True)
