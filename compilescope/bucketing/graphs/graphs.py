@@ -87,6 +87,7 @@ class CudaGraphs:
 
     def clear(self) -> None:
         """Forget the recordings: their memory is given back once nobody holds their outputs."""
+        self._recorder.forget_pool()
         self._graphed.clear()
         self._skipped.clear()
         self._buffers = StaticBuffers()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import bisect
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
+
+from compilescope.bucketing.graphs.outputs import left_to_the_pool, over_cuda
 
 WARM_UP_RUNS = 3
 """Runs before the recording: kernels are loaded and autotuned, libraries make their workspaces."""
@@ -15,7 +19,10 @@ WARM_UP_RUNS = 3
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """``replay`` runs the kernels again on the same addresses and so overwrites ``outputs``."""
+    """``replay`` runs the kernels again on the same addresses and so overwrites ``outputs``.
+
+    Their memory may serve later recordings too. Whoever holds one of them holds the pool.
+    """
 
     replay: Callable[[], None]
     outputs: tuple[Any, ...]
@@ -73,22 +80,43 @@ class CudaRecorder:
             self._warm_up(run, side)
             graph = torch.cuda.CUDAGraph()
             # Other threads (pinning, data loading) go on calling CUDA: only this one must not synchronize.
-            with torch.cuda.graph(graph, pool=self._pool, stream=side, capture_error_mode="thread_local"):
-                outputs = run()
+            with (
+                workspaces_of_its_own(),
+                torch.cuda.graph(graph, pool=self._pool, stream=side, capture_error_mode="thread_local"),
+            ):
+                owned = tuple(run())
             torch.cuda.current_stream().wait_stream(side)
-        return Recording(graph.replay, tuple(outputs), time.perf_counter() - started)
+            outputs = left_to_the_pool(owned, graph, self._is_in_pool(), over_cuda)
+        return Recording(graph.replay, outputs, time.perf_counter() - started)
 
     def settle(self) -> None:
         torch.cuda.synchronize()
 
     def pool_bytes(self) -> int:
-        if self._pool is None:
-            return 0
-        segments = torch.cuda.memory_snapshot()
-        return sum(each["total_size"] for each in segments if each.get("segment_pool_id") == self._pool)
+        return sum(size for _, size in self._segments())
 
     def forget_pool(self) -> None:
         self._pool = None
+
+    def _segments(self) -> list[tuple[int, int]]:
+        """The pool's memory as (address, bytes), in order."""
+        if self._pool is None:
+            return []
+        segments = torch.cuda.memory_snapshot()
+        return sorted(
+            (each["address"], each["total_size"])
+            for each in segments
+            if each.get("segment_pool_id") == self._pool
+        )
+
+    def _is_in_pool(self) -> Callable[[int], bool]:
+        segments = self._segments()
+
+        def is_in_pool(address: int) -> bool:
+            at = bisect.bisect_right(segments, (address, float("inf"))) - 1
+            return at >= 0 and address < segments[at][0] + segments[at][1]
+
+        return is_in_pool
 
     def _warm_up(self, run: Callable[[], Any], side: Any) -> None:
         current = torch.cuda.current_stream()
@@ -97,3 +125,18 @@ class CudaRecorder:
             for _ in range(WARM_UP_RUNS):
                 run()
         current.wait_stream(side)
+
+
+@contextmanager
+def workspaces_of_its_own() -> Iterator[None]:
+    """What is recorded within takes the workspaces of cuBLAS from the pool, and gives them back to it.
+
+    torch keeps one for each handle and stream until somebody clears them all, as its own CUDA graphs do at
+    each recording: a graph that took one of those would go on writing into memory that is no longer its.
+    """
+    clear = getattr(torch._C, "_cuda_clearCublasWorkspaces", lambda: None)
+    clear()
+    try:
+        yield
+    finally:
+        clear()
