@@ -10,6 +10,7 @@ from compilescope.analysis import guard_changes, torch_reason
 from compilescope.analysis.change import Change, value_type_of
 from compilescope.analysis.index import FrameGroup, Index
 from compilescope.model import Compile, CompileId, GuardFailure
+from compilescope.model.clipped import clipped
 
 # Torch's words for these name no source: what was checked again says the same better.
 _SCALARS = (int, float, str, bool, type(None))
@@ -82,7 +83,7 @@ def _plain(change: Change) -> Change:
     """Old and new values as scalars, whatever a recording holds."""
     if isinstance(change.old, _SCALARS) and isinstance(change.new, _SCALARS):
         return change
-    old, new = (v if isinstance(v, _SCALARS) else str(v)[:80] for v in (change.old, change.new))
+    old, new = (v if isinstance(v, _SCALARS) else clipped(str(v), 80) for v in (change.old, change.new))
     return replace(change, old=old, new=new)
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
+from compilescope.analysis import lengths
 from compilescope.analysis import report_graph as rows
 from compilescope.analysis.index import Index
+from compilescope.analysis.lengths import few
 from compilescope.analysis.lines import line_at
 from compilescope.model import Location, inductor
 from compilescope.model.inductor import CompiledGraph, kinds
 from compilescope.model.inductor.sizes import size
 
-MAX_CHOICES = 24
 _EMITTED = {
     kinds.TEMPLATE: "triton",
     kinds.CPP_TEMPLATE: "cpp",
@@ -28,6 +29,7 @@ def autotune_row(
 ) -> rows.Autotuning:
     """``graphs``: those of the compile, whose kernels tell what became of the choice."""
     winner, default = found.winner, found.default
+    more: dict[str, int] = {}
     return rows.Autotuning(
         found.op,
         list(found.shapes),
@@ -39,7 +41,7 @@ def autotune_row(
         _rounded(found.margin),
         [
             rows.Choice(c.name, c.backend, c.time_ms, c.failed, c.config or None, c.why or None)
-            for c in found.choices[:MAX_CHOICES]
+            for c in few(found.choices, lengths.CHOICES, "choices", more, total=found.count)
         ],
         max(found.count, len(found.choices)),
         1,
@@ -54,6 +56,7 @@ def autotune_row(
         _emitted(found, graphs),
         sum(choice.failed for choice in found.choices),
         found.rung[2] if found.rung else None,
+        more,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from compilescope.analysis.break_text import BreakText
+from compilescope.model.clipped import clipped
 
 # (slug, pattern over type, explanation and context, in one string). First match wins: the particular first.
 _RULES = tuple(
@@ -78,6 +79,6 @@ def plain_reason(text: BreakText) -> str:
     slug = causes(text)[0]
     plain = _PLAIN.get(slug)
     if plain is None:
-        return (text.explanation or text.gb_type).rstrip(".")[:200]
+        return clipped((text.explanation or text.gb_type).rstrip("."), 200)
     called = _CALLED.search(text.explanation or "") if slug == "skipped_function" else None
     return f"Dynamo does not trace into {called[1].rstrip('.')}()" if called else plain

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from compilescope.model.clipped import clipped
+
 _PLACE = re.compile(
     r"Graph break (?:\([^)]*\) )?in user code at (?P<file>.+?):(?P<line>\d+)\s*$", re.MULTILINE
 )
@@ -83,7 +85,7 @@ def _outcome(reason: str) -> str:
 def _type(text: str, reason: re.Match[str] | None) -> str:
     """The first sentence that says what happened, past torch's sentence about how it was handled."""
     if reason is None:
-        return text.strip().split("\n", 1)[0][:200]
+        return clipped(text.strip().split("\n", 1)[0], 200)
     if not reason["reason"].startswith(_GENERIC):
         return reason["reason"].strip()
     for paragraph in text[reason.end() :].split("\n"):

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from compilescope.analysis import missing
+from compilescope.analysis import lengths, missing
 from compilescope.analysis.attempts import Attempts
 from compilescope.analysis.breaks import graph_breaks
 from compilescope.analysis.buckets import buckets
@@ -26,7 +26,8 @@ from compilescope.analysis.graphs import graphs
 from compilescope.analysis.guard_costs import guard_costs
 from compilescope.analysis.index import Index
 from compilescope.analysis.ladders import ladders
-from compilescope.analysis.left_out import left_out
+from compilescope.analysis.left_out import left_out, missed
+from compilescope.analysis.lengths import few
 from compilescope.analysis.limits import limit_hits
 from compilescope.analysis.paths import Paths
 from compilescope.analysis.phases import phases
@@ -81,9 +82,10 @@ def report_of(run: Run) -> Report:
     why = diagnoses(indexes, rows["skips"])
     budget = Budget()
     graph_rows = [graph for index in indexes for graph in graphs(index, budget)]
-    misses = cache_misses(indexes)
+    misses, sites = cache_misses(indexes), tuned_sites(graph_rows, rungs)
+    more: dict[str, int] = {}
     absent += missing.of_lines([*rows["breaks"], *rows["recompiles"], *rows["failures"]])
-    absent += left_out(indexes, graph_rows, misses, rows["recompiles"])
+    absent += left_out(indexes, graph_rows, misses, rows["recompiles"], sites)
     report = Report(
         format_version=FORMAT_VERSION,
         recording=info,
@@ -117,10 +119,11 @@ def report_of(run: Run) -> Report:
         sizes=[row for index in indexes for row in sizes(index)],
         cudagraphs=[row for index in indexes if (row := cudagraphs(index)) is not None],
         compiled_autograd=[found for index in indexes if (found := compiled_autograd(index)) is not None],
-        cache_misses=misses,
+        cache_misses=few(misses, lengths.LOOKUPS, "cache_misses", more, total=missed(indexes)),
         guard_costs=guard_costs(indexes),
-        tuned_sites=tuned_sites(graph_rows, rungs),
+        tuned_sites=few(sites, lengths.TUNED_SITES, "tuned_sites", more),
         device_twins=device_twins(graph_rows),
+        more=more,
     )
     # A first page has no plan: it would load numpy.
     detailed = any(process.detail for process in run.processes)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from compilescope.analysis import lengths
 from compilescope.analysis.index import Index
+from compilescope.analysis.lengths import few
 from compilescope.analysis.report_run import CacheMiss, KeyChange
 from compilescope.model import CompileId
 from compilescope.model.inductor import CacheOutcome, nearest
-
-MAX_EXPLAINED = 40  # misses compared; each reads a text of 70 kB
-MAX_CHANGES = 8
 
 
 def cache_misses(indexes: Sequence[Index]) -> list[CacheMiss]:
@@ -20,7 +19,7 @@ def cache_misses(indexes: Sequence[Index]) -> list[CacheMiss]:
     for index in indexes:
         detail = index.process.detail
         for lookup in detail.inductor.lookups if detail is not None and detail.inductor is not None else ():
-            if len(seen) >= MAX_EXPLAINED:
+            if len(seen) >= lengths.LOOKUPS:
                 return rows
             outcome = lookup.read()
             if outcome is None:
@@ -38,6 +37,7 @@ def _row(
     frame = index.frame_of(compile_id) if compile_id is not None else None
     place = index.blamed(frame) if frame is not None else None
     other, changes = nearest(outcome, seen) or (None, ())
+    more: dict[str, int] = {}
     return CacheMiss(
         cache=outcome.cache,
         compile_id=str(compile_id) if compile_id is not None else None,
@@ -47,5 +47,9 @@ def _row(
         process=index.process.id,
         key=outcome.key,
         compared_with=other.key if other is not None else None,
-        changes=[KeyChange(c.path, c.change, c.before, c.after) for c in changes[:MAX_CHANGES]],
+        changes=[
+            KeyChange(c.path, c.change, c.before, c.after)
+            for c in few(changes, lengths.KEY_CHANGES, "changes", more)
+        ],
+        more=more,
     )

@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from compilescope.model.clipped import clipped
+
 _LOCATION = re.compile(r"#\s*(?P<file>[^#\n]+?):(?P<line>\d+) in (?P<function>[^\s(]+)")
 _FREE = re.compile(r'HINT: guard on "([^"]+)"')
 _TYPE = re.compile(r"type=<(?:class|enum) '([^']+)'>")
@@ -76,10 +78,10 @@ def literal(node: ast.expr) -> Any:
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        return ast.unparse(node).removeprefix("torch.")[:80]
+        return clipped(ast.unparse(node).removeprefix("torch."), 80)
     if isinstance(value, str):
-        return value[:80]
-    return value if isinstance(value, int | float | bool | None) else ast.unparse(node)[:80]
+        return clipped(value, 80)
+    return value if isinstance(value, int | float | bool | None) else clipped(ast.unparse(node), 80)
 
 
 def _parses(text: str) -> ast.expr | None:
@@ -113,7 +115,7 @@ def _read_unparsed(text: str) -> tuple[str, str | None, Any]:
         return _call(tree)
     match = _UNPARSED.match(text)
     if match:
-        return "==", match["left"], match["right"][:80]
+        return "==", match["left"], clipped(match["right"], 80)
     return "other", None, None
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from compilescope.analysis import kernel_rows as made
-from compilescope.analysis import report
+from compilescope.analysis import lengths, report
 from compilescope.analysis.autotune_rows import autotune_row
 from compilescope.analysis.bundles import triton_bundle
 from compilescope.analysis.index import Index
@@ -25,8 +25,8 @@ from compilescope.model.inductor import (
 )
 from compilescope.model.inductor.read import CPP_WRAPPER, NO_CODE, NOT_PYTHON
 
-MAX_READ = 200  # texts of this many graphs are parsed for one report
-_CAPPED = f"the generated code of the first {MAX_READ} graphs is read; this one comes after them"
+UNREAD_CODE = f"the generated code of the first {lengths.GRAPHS_READ} graphs is read"
+_CAPPED = f"{UNREAD_CODE}; this one comes after them"
 _BUCKETED = "each rung of the ladder is compiled by itself: see buckets"
 _SHARED = "the compile has several graphs: what was made of them is in the first one"
 _WITHIN = "compiled as a part of the forward, or taken from the cache with it"
@@ -39,7 +39,7 @@ _EAGER_BACKENDS = frozenset(  # they run operators one by one: no code is genera
 class Budget:
     """How many more graphs may be read, over all processes of a report."""
 
-    left: int = MAX_READ
+    left: int = field(default_factory=lambda: lengths.GRAPHS_READ)
 
     def take(self) -> bool:
         self.left -= 1
@@ -184,18 +184,20 @@ class Compiled:
         if len(graphs) > 1:
             why = f"the compile made {len(graphs)} graphs: fusion and memory are those of the largest"
             missing.append(report.Missing("fusion and memory of every part", why))
+        more: dict[str, int] = {}
         return replace(
             row,
             direction=largest.direction if largest.direction != "unknown" else None,
             kernels=made.families(graphs),
-            kernel_rows=made.kernel_rows(self._index, graphs, self._configurations(graphs)),
+            kernel_rows=made.kernel_rows(self._index, graphs, self._configurations(graphs), more),
             kernel_count=sum(len(graph.kernels) for graph in graphs),
             fusion=made.fusion_row(self._index, largest),
             memory=made.memory_row(self._index, largest),
-            crossings=made.crossing_rows(self._index, graphs),
-            decompositions=made.decomposition_rows(self._index, graphs),
+            crossings=made.crossing_rows(self._index, graphs, more),
+            decompositions=made.decomposition_rows(self._index, graphs, more),
             code=largest.code,
             missing=[*row.missing, *missing],
+            more=more,
         )
 
     def _outcomes(self, compile_id: CompileId) -> list[report.CacheOutcome]:

@@ -10,6 +10,7 @@ from compilescope.analysis.change import Change
 from compilescope.analysis.code_text import Condition
 from compilescope.analysis.source_text import Readable, length_of, readable
 from compilescope.analysis.value_guard import CONTAINERS, got_value, made
+from compilescope.model.clipped import clipped
 
 
 def length_change(condition: Condition, name: Readable, got: Mapping[str, Any]) -> Change:
@@ -55,7 +56,7 @@ def membership_change(condition: Condition, got: Mapping[str, Any]) -> Change:
         inner = source[source.index("dict.keys(") + len("dict.keys(") :].split(")", 1)[0]
         name = readable(inner)
         keys = got.get("keys") or (got.get("v") if got.get("t") == "keys" else None)
-        new = ", ".join(str(key) for key in keys)[:80] if isinstance(keys, list) else got_value(got)
+        new = clipped(", ".join(str(key) for key in keys), 80) if isinstance(keys, list) else got_value(got)
         return made(
             condition,
             name,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from compilescope.analysis import lengths
 from compilescope.analysis.index import Index
+from compilescope.analysis.lengths import few
 from compilescope.analysis.lines import printed_line
 from compilescope.analysis.report_missing import Missing
 from compilescope.analysis.report_run import CompiledAutograd, CudagraphFunction, Cudagraphs, CudagraphSkip
 from compilescope.model import CompileId, inductor
 
-MAX_REASONS = 20
 _NO_POOL = "the allocator was not asked: no graph was recorded by capture, or it has too many blocks"
 _WHY = {
     "warm_ups": "this recording does not count them",
@@ -104,4 +105,6 @@ def compiled_autograd(index: Index) -> CompiledAutograd | None:
         return None
     ids = [str(c.id) for c in process.compiles.values() if c.id.autograd >= 0 and c.started]
     reasons = process.detail.autograd_reasons if process.detail is not None else ()
-    return CompiledAutograd(process.id, len(process.autograd_graphs), ids, list(reasons[:MAX_REASONS]))
+    more: dict[str, int] = {}
+    kept = few(reasons, lengths.CAPTURE_REASONS, "reasons", more)
+    return CompiledAutograd(process.id, len(process.autograd_graphs), ids, kept, more)

@@ -8,6 +8,7 @@ from compilescope.analysis.break_text import user_stack
 from compilescope.analysis.index import Index, original_name
 from compilescope.analysis.report import Failure
 from compilescope.model import Compile, CompileId, Conversion, Location
+from compilescope.model.clipped import clipped
 
 _MAX_MESSAGE = 400
 _PHASES = {
@@ -113,4 +114,4 @@ def _message(text: str) -> str:
     listed = next((line.removeprefix("- ") for line in lines[1:] if line.startswith("- ")), "")
     follows = lines[1] if lines[0].endswith(":") and len(lines) > 1 else ""
     message = ": ".join(part for part in (lines[0].rstrip(":"), explanation or listed or follows) if part)
-    return message if len(message) <= _MAX_MESSAGE else message[: _MAX_MESSAGE - 3] + "..."
+    return clipped(message, _MAX_MESSAGE)

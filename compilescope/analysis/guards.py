@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 
+from compilescope.analysis import lengths
 from compilescope.analysis.index import Index
+from compilescope.analysis.lengths import few
 from compilescope.analysis.lines import line_at
 from compilescope.analysis.report_graph import GuardRow, Guards
 from compilescope.model import Compile, GuardEntry
-
-MAX_LISTS = 200  # lists read for one report
-MAX_ROWS = 300  # guards shown of one list
 
 
 class GuardLists:
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._left = MAX_LISTS
+        self._left = lengths.GUARD_LISTS
 
     def of(self, compiled: Compile | None) -> Guards | None:
         """None where nothing is known of the compile's guards."""
@@ -33,6 +32,7 @@ class GuardLists:
             return Guards(count, {}, hot, compiled.guard_latency_us, [], known is not None)
         entries = known.read()
         kinds = Counter(kind for entry in entries for kind in entry.kinds)
+        more: dict[str, int] = {}
         rows = [
             GuardRow(
                 entry.source,
@@ -41,10 +41,10 @@ class GuardLists:
                 line_at(self._index, entry.at),
                 self._callers(entry),
             )
-            for entry in entries[:MAX_ROWS]
+            for entry in few(entries, lengths.GUARDS, "rows", more)
         ]
         return Guards(
-            count, dict(kinds.most_common()), hot, compiled.guard_latency_us, rows, True, len(entries)
+            count, dict(kinds.most_common()), hot, compiled.guard_latency_us, rows, True, len(entries), more
         )
 
     def _callers(self, entry: GuardEntry) -> list[str]:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from compilescope.analysis import lengths
 from compilescope.analysis import report_graph as rows
 from compilescope.analysis.index import Index
+from compilescope.analysis.lengths import few
 from compilescope.analysis.lines import expression_of, number_of, printed_line, printed_lines
 from compilescope.model import inductor
 from compilescope.model.inductor import CompiledGraph
 
-MAX_KERNELS = 60
-MAX_GROUPS = 20
-MAX_BUFFERS = 12
-MAX_NODES = 24
-MAX_CONFIGURATIONS = 8
 _FAMILIES = (  # (start of the kind, family)
     ("c++", "cpp"),
     ("cutlass", "cutlass"),
@@ -39,20 +36,25 @@ def families(graphs: Iterable[CompiledGraph]) -> dict[str, int]:
 
 
 def kernel_rows(
-    index: Index, graphs: Sequence[CompiledGraph], tunings: Iterable[inductor.TritonTuning] = ()
+    index: Index,
+    graphs: Sequence[CompiledGraph],
+    tunings: Iterable[inductor.TritonTuning],
+    more: dict[str, int],
 ) -> list[rows.KernelRow]:
-    """Most bytes first, those without a count last; at most MAX_KERNELS. ``tunings``: of these graphs."""
+    """Most bytes first, those without a count last. ``tunings``: of these graphs."""
     found = [(graph, kernel) for graph in graphs for kernel in graph.kernels]
     found.sort(key=lambda pair: -(number_of(pair[1].bytes_moved, pair[0].hints) or 0))
     tuned = {tuning.kernel: tuning.choices for tuning in tunings}
     return [
-        _kernel(index, graph, kernel, tuned.get(kernel.name, ())) for graph, kernel in found[:MAX_KERNELS]
+        _kernel(index, graph, kernel, tuned.get(kernel.name, ()))
+        for graph, kernel in few(found, lengths.KERNELS, "kernel_rows", more)
     ]
 
 
 def _kernel(
     index: Index, graph: CompiledGraph, kernel: inductor.Kernel, tuned: Sequence[inductor.Choice]
 ) -> rows.KernelRow:
+    more: dict[str, int] = {}
     return rows.KernelRow(
         kernel.name,
         kernel.kind,
@@ -71,20 +73,22 @@ def _kernel(
         expression_of(kernel.bytes_moved),
         [
             rows.KernelNode(node.name, node.op, node.original or "", printed_line(index, node.line))
-            for node in kernel.nodes[:MAX_NODES]
+            for node in few(kernel.nodes, lengths.NODES, "nodes", more)
         ],
         len(kernel.nodes),
         [
             rows.Choice(c.name, c.backend, c.time_ms, c.failed, c.config or None)
-            for c in tuned[:MAX_CONFIGURATIONS]
+            for c in few(tuned, lengths.CONFIGURATIONS, "tuned", more)
         ],
         len(tuned),
+        more,
     )
 
 
 def fusion_row(index: Index, graph: CompiledGraph) -> rows.Fusion:
     fused, hints = graph.fusion, graph.hints
     groups = sorted(fused.groups, key=lambda group: -(group.bytes_before or 0))
+    more: dict[str, int] = {}
     return rows.Fusion(
         fused.nodes_before,
         fused.nodes_after,
@@ -95,7 +99,7 @@ def fusion_row(index: Index, graph: CompiledGraph) -> rows.Fusion:
         fused.bytes_from,
         [
             rows.FusedGroup(list(g.ops), g.vertical, g.horizontal, g.bytes_before, g.bytes_after)
-            for g in groups[:MAX_GROUPS]
+            for g in few(groups, lengths.FUSED_GROUPS, "groups", more)
         ],
         len(groups),
         [
@@ -118,11 +122,12 @@ def fusion_row(index: Index, graph: CompiledGraph) -> rows.Fusion:
                 printed_lines(index, pair.lines),
                 number_of(pair.shared_bytes, hints),
             )
-            for pair in fused.unfused[:MAX_GROUPS]
+            for pair in few(fused.unfused, lengths.FUSED_GROUPS, "unfused", more)
         ],
         len(fused.unfused),
         dict(fused.unfused_reasons),
         fused.unfused_missing,
+        more,
     )
 
 
@@ -132,6 +137,7 @@ def memory_row(index: Index, graph: CompiledGraph) -> rows.Memory | None:
         return None
     hints |= plan.hints
     live = sorted(plan.live_at_peak, key=lambda buffer: -(number_of(buffer.size_bytes, hints) or 0))
+    more: dict[str, int] = {}
     return rows.Memory(
         plan.allocations,
         plan.reuses,
@@ -149,15 +155,17 @@ def memory_row(index: Index, graph: CompiledGraph) -> rows.Memory | None:
                 buffer.written_by,
                 printed_lines(index, buffer.lines),
             )
-            for buffer in live[:MAX_BUFFERS]
+            for buffer in few(live, lengths.BUFFERS, "live_at_peak", more)
         ],
         len(live),
         expression_of(plan.peak_bytes),
         list(plan.unsized),
+        more,
     )
 
 
-def crossing_rows(index: Index, graphs: Iterable[CompiledGraph]) -> list[rows.Crossing]:
+def crossing_rows(index: Index, graphs: Iterable[CompiledGraph], more: dict[str, int]) -> list[rows.Crossing]:
+    found = [(graph, crossing) for graph in graphs for crossing in graph.crossings]
     return [
         rows.Crossing(
             crossing.kind,
@@ -169,8 +177,7 @@ def crossing_rows(index: Index, graphs: Iterable[CompiledGraph]) -> list[rows.Cr
             crossing.after,
             crossing.pinned,
         )
-        for graph in graphs
-        for crossing in graph.crossings[:MAX_KERNELS]
+        for graph, crossing in few(found, lengths.CROSSINGS, "crossings", more)
     ]
 
 
@@ -185,11 +192,13 @@ def cache_row(found: inductor.CacheOutcome) -> rows.CacheOutcome:
     )
 
 
-def decomposition_rows(index: Index, graphs: Iterable[CompiledGraph]) -> list[rows.Decomposition]:
+def decomposition_rows(
+    index: Index, graphs: Iterable[CompiledGraph], more: dict[str, int]
+) -> list[rows.Decomposition]:
+    found = [part for graph in graphs for part in graph.decompositions]
     return [
         rows.Decomposition(d.op, dict(d.became), printed_lines(index, d.lines), d.exact)
-        for graph in graphs
-        for d in graph.decompositions[:MAX_KERNELS]
+        for d in few(found, lengths.DECOMPOSITIONS, "decompositions", more)
     ]
 
 
@@ -207,6 +216,7 @@ def aot_row(
 ) -> rows.Aot:
     """``lines``: where a node comes from, for those whose own line is torch's."""
     saved = sorted(found.saved, key=lambda tensor: -(number_of(tensor.size_bytes, hints) or 0))
+    more: dict[str, int] = {}
     return rows.Aot(
         found.joint_ops,
         found.forward_ops,
@@ -223,21 +233,22 @@ def aot_row(
                 number_of(tensor.size_bytes, hints),
                 printed_line(index, tensor.line) or printed_line(index, (lines or {}).get(tensor.name)),
             )
-            for tensor in saved[:MAX_KERNELS]
+            for tensor in few(saved, lengths.TENSORS, "saved", more)
         ],
         len(found.recomputed),
-        [node.name for node in found.recomputed[:MAX_KERNELS]],
+        [node.name for node in few(found.recomputed, lengths.TENSORS, "recomputed", more)],
         number_of(found.recompute_saves_bytes, hints),
         [
             rows.Mutation(m.input, m.in_graph, printed_line(index, m.line))
-            for m in found.mutations[:MAX_KERNELS]
+            for m in few(found.mutations, lengths.TENSORS, "mutations", more)
         ],
-        [_alias(alias) for alias in found.aliases[:MAX_KERNELS]],
+        [_alias(alias) for alias in few(found.aliases, lengths.TENSORS, "aliases", more)],
         found.donated,
         dict(found.op_counts),
-        list(found.recomputable[:MAX_KERNELS]),
+        few(found.recomputable, lengths.TENSORS, "recomputable", more),
         len(found.recomputable),
         number_of(found.recomputable_bytes, hints),
+        more,
     )
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from compilescope.analysis.cache_misses import MAX_EXPLAINED
-from compilescope.analysis.compiled import MAX_READ
-from compilescope.analysis.guards import MAX_LISTS, MAX_ROWS
+from compilescope.analysis import lengths
+from compilescope.analysis.compiled import UNREAD_CODE
 from compilescope.analysis.index import Index
-from compilescope.analysis.report import CacheMiss, Graph, Missing, Recompile
-
-UNREAD_CODE = f"the generated code of the first {MAX_READ} graphs is read"
+from compilescope.analysis.report import CacheMiss, Graph, Missing, Recompile, TunedSite
 
 
 def left_out(
@@ -18,19 +15,25 @@ def left_out(
     graphs: Sequence[Graph],
     misses: Sequence[CacheMiss],
     recompiles: Sequence[Recompile],
+    sites: Sequence[TunedSite],
 ) -> list[Missing]:
     """One entry a list that was cut, with the exact number of what is not in it."""
     found = [
         *_of_graphs(graphs),
         (
-            sum(_misses(index) for index in indexes) - len(misses),
+            missed(indexes) - len(misses),
             "cache misses with the part of the key that differs",
-            f"the first {MAX_EXPLAINED} look-ups are compared: each reads a text of some 70 kB",
+            f"the first {lengths.LOOKUPS} look-ups are compared: each reads a text of some 70 kB",
         ),
         (
             sum(r.also_failed_count - len(r.also_failed) for r in recompiles),
             "guards that failed at the same time as a cause",
             "of each cause the first are listed",
+        ),
+        (
+            len(sites) - lengths.TUNED_SITES,
+            "autotuned operations",
+            "those whose winner changes with the size come first, then those tuned for most sizes",
         ),
         *(entry for index in indexes for entry in _of_process(index)),
     ]
@@ -40,11 +43,24 @@ def left_out(
 def _of_graphs(graphs: Sequence[Graph]) -> Iterator[tuple[int, str, str]]:
     guards = [graph.guards for graph in graphs if graph.guards is not None and graph.guards.listed]
     unread = sum(found.rows_count is None for found in guards)
-    yield unread, "lists of guards", f"the lists of the first {MAX_LISTS} graphs of a process are read"
+    yield (
+        unread,
+        "lists of guards",
+        f"the lists of the first {lengths.GUARD_LISTS} graphs of a process are read",
+    )
     cut = sum((found.rows_count or len(found.rows)) - len(found.rows) for found in guards)
-    yield cut, "guards in long lists", f"of each list the first {MAX_ROWS} are here; all of them are counted"
+    yield (
+        cut,
+        "guards in long lists",
+        f"of each list the first {lengths.GUARDS} are here; all of them are counted",
+    )
     capped = sum(any(fact.reason.startswith(UNREAD_CODE) for fact in graph.missing) for graph in graphs)
     yield capped, "graphs with kernels, fusion and memory", UNREAD_CODE
+
+
+def missed(indexes: Iterable[Index]) -> int:
+    """Look-ups that missed, read or not."""
+    return sum(_misses(index) for index in indexes)
 
 
 def _misses(index: Index) -> int:

@@ -10,8 +10,6 @@ from compilescope.model import Location
 from compilescope.model.inductor import Size
 from compilescope.model.inductor import SourceLine as Printed
 
-MAX_LINES = 8
-
 
 def line_at(index: Index, place: Location | None) -> SourceLine | None:
     """None for no place, and for a line of torch's own."""
@@ -34,7 +32,7 @@ def printed_line(index: Index, line: Printed | None) -> SourceLine | None:
 
 def printed_lines(index: Index, lines: Iterable[Printed]) -> list[SourceLine]:
     found = (printed_line(index, line) for line in lines)
-    return list(dict.fromkeys(line for line in found if line is not None))[:MAX_LINES]
+    return list(dict.fromkeys(line for line in found if line is not None))
 
 
 def number_of(size: Size | None, hints: Mapping[str, int]) -> int | None:

@@ -6,10 +6,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from compilescope.analysis import lengths
 from compilescope.analysis.attempts import Attempt, Attempts
 from compilescope.analysis.causes_of_frames import BreakOrigins
 from compilescope.analysis.change import Change
 from compilescope.analysis.index import FrameGroup, Index
+from compilescope.analysis.lengths import few
 from compilescope.analysis.report import GuardChange, Recompile
 from compilescope.model import Compile, Location
 
@@ -28,7 +30,6 @@ _TOGETHER = frozenset(
     )
 )
 _SAME_VALUES = frozenset(("size", "size_one", "training_mode"))
-_MAX_ALSO_FAILED = 12
 
 
 @dataclass(slots=True)
@@ -91,6 +92,7 @@ def _row(index: Index, cause: _Cause, origins: BreakOrigins) -> Recompile:
     caller = next((p for a, _ in cause.seen if (p := index.user_call(a.compile.call))), None)
     wasted = [(a.compile.wall_s, a.compile.backward_s) for a, _ in made]
     also = _also_failed(cause)
+    more: dict[str, int] = {}
     return Recompile(
         function=index.blamed(frame, cause.seen[0][0].compile).function,
         file=index.paths.show(place.file),
@@ -102,7 +104,7 @@ def _row(index: Index, cause: _Cause, origins: BreakOrigins) -> Recompile:
         changes=[(c.old, c.new) for _, c in made],
         count=len(made),
         blocked_by_limit=len(refused),
-        also_failed=also[:_MAX_ALSO_FAILED],
+        also_failed=few(also, lengths.ALSO_FAILED, "also_failed", more),
         also_failed_count=len(also),
         caused_by=caused_by,
         benign=caused_by is None and _is_benign(made, refused, change),
@@ -115,6 +117,7 @@ def _row(index: Index, cause: _Cause, origins: BreakOrigins) -> Recompile:
         blocked_changes=[(c.old, c.new) for _, c in refused],
         thread=last.thread,
         meaning=change.detail,
+        more=more,
     )
 
 
@@ -170,7 +173,7 @@ def _is_benign(
     made: Sequence[tuple[Attempt, Change]], refused: Sequence[tuple[Attempt, Change]], change: Change
 ) -> bool:
     """One recompile that is right to happen once: train against eval, or one smaller last batch."""
-    if refused or len(made) != 1 or len(made[0][0].changes) > _MAX_ALSO_FAILED:
+    if refused or len(made) != 1 or len(made[0][0].changes) > lengths.ALSO_FAILED:
         return False
     if change.kind == "training_mode":
         return True

@@ -52,6 +52,7 @@ _KEPT = frozenset(
         "stack",
         "kernels",
         "by_kind",
+        "more",
         "unknown_records",
     ]
 )

@@ -188,6 +188,7 @@ class Recompile:
     thread: str | None = None
     meaning: str | None = None  # what the change amounts to: "contiguous -> channels_last"
     also_failed_count: int = 0  # ``also_failed`` lists the first of them
+    more: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +295,7 @@ class Graph:
     code: str | None = None  # name of the generated code
     phases_nested: dict[str, float] = field(default_factory=dict)  # torch's own: each holds those inside it
     decompositions: list[Decomposition] = field(default_factory=list)
+    more: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,3 +389,4 @@ class Report:
     device_twins: list[DeviceTwin] = field(default_factory=list)
     ladders: list[Ladder] = field(default_factory=list)
     redacted: bool = False  # words of the user's program were replaced by placeholders
+    more: dict[str, int] = field(default_factory=dict)

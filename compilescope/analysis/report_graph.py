@@ -1,8 +1,8 @@
 """Rows of the report about one graph: its symbols and guards, and what AOTAutograd and Inductor made of it.
 
 Byte counts are numbers at the sizes the graph was compiled for; where they have symbols, the field of the
-same name ending in ``_expr`` has the expression. Lists are cut for the page; a ``*_count`` has the whole
-number.
+same name ending in ``_expr`` has the expression. A list that is cut is named in ``more``, with the number of
+its entries that are not there.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class Guards:
     rows: list[GuardRow] = field(default_factory=list)
     listed: bool = False  # the recording has the list, so ``rows`` can be filled
     rows_count: int | None = None  # ``rows`` are the first of these; None where the list was not read
+    more: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,7 @@ class KernelRow:
         default_factory=list
     )  # configurations timed at the first launch, fastest first
     tuned_count: int = 0
+    more: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +171,7 @@ class Fusion:
     unfused_count: int = 0
     unfused_reasons: dict[str, int] = field(default_factory=dict)  # every pair turned down, by reason
     unfused_missing: str | None = None  # why none is known
+    more: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +201,7 @@ class Memory:
     live_count: int = 0
     peak_bytes_expr: str | None = None
     unsized: list[str] = field(default_factory=list)
+    more: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +246,7 @@ class Aot:
     recomputable: list[str] = field(default_factory=list)  # saved, and to be had without a GEMM or the like
     recomputable_count: int = 0
     recomputable_bytes: int | None = None
+    more: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +288,7 @@ class Autotuning:
     emitted: str | None = None  # backend of the kernel in the code, which can differ from the winner's
     failed_count: int = 0
     rung: str | None = None  # of a bucket ladder
+    more: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,7 @@ class FrameSizes:
     steps: list[SizeStep] = field(default_factory=list)
     compile_id: str = ""  # the first of its compiles
     times: list[CallTime] = field(default_factory=list)
+    more: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +235,7 @@ class CompiledAutograd:
     captures: int
     compile_ids: list[str]
     reasons: list[str]
+    more: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,3 +261,4 @@ class CacheMiss:
     key: str | None
     compared_with: str | None  # key of the nearest entry of this recording
     changes: list[KeyChange] = field(default_factory=list)
+    more: dict[str, int] = field(default_factory=dict)

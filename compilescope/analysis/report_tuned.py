@@ -57,6 +57,7 @@ class TunedRow:
     slowdown: float | None = None
     slowdown_at: str | None = None
     missing: list[Missing] = field(default_factory=list)
+    more: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +80,4 @@ class TunedSite:
     rows_count: int
     winner_changes: int  # neighbouring sizes whose winners are of different backends
     config_changes: int = 0  # neighbouring sizes whose winners are configured differently
+    more: dict[str, int] = field(default_factory=dict)

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 
+from compilescope.analysis import lengths
 from compilescope.analysis.index import FrameGroup, Index
+from compilescope.analysis.lengths import few
 from compilescope.analysis.report_run import CallTime, FrameSizes, SizeRow, SizeStep
 from compilescope.analysis.source_text import readable
 from compilescope.model import Graph
 
-MAX_ROWS = 200
 MAX_STEPS = 200
 MAX_STEP_ROWS = 20_000
 UNTOLD = "other"
@@ -49,6 +50,7 @@ def _of_frame(
     ordered = sorted(rows.items(), key=lambda item: (-item[1], item[0]))
     seen = sum(rows.values())
     place = index.blamed(frame)
+    more: dict[str, int] = {}
     return FrameSizes(
         place.function,
         index.paths.show(place.file),
@@ -57,7 +59,7 @@ def _of_frame(
         names,
         [
             SizeRow(dict(zip(names, row, strict=True)), count, basis)
-            for (row, basis), count in ordered[:MAX_ROWS]
+            for (row, basis), count in few(ordered, lengths.SIZES, "rows", more)
         ],
         len({row for row, _ in rows}),
         seen,
@@ -65,7 +67,8 @@ def _of_frame(
         round(unseen / (seen + unseen), 6) if unseen is not None and seen + unseen else None,
         _steps(graphs, changing, snapshots),
         str(frame.compiles[0].id),
-        _times(index, graphs, changing, names),
+        few(_times(index, graphs, changing, names), lengths.SIZES, "times", more),
+        more,
     )
 
 
@@ -186,7 +189,7 @@ def _times(
             row = _row_of(graph, shape, key)
             if row is not None:
                 found.append(CallTime(dict(zip(names, row, strict=True)), artifact, count, median_us))
-    return sorted(found, key=lambda each: (each.artifact, tuple(each.values.values())))[:MAX_ROWS]
+    return sorted(found, key=lambda each: (each.artifact, tuple(each.values.values())))
 
 
 def _label(graph: Graph, shape: Sequence[object], key: str) -> str:

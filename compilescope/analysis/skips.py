@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from compilescope.analysis.index import Index, original_name
 from compilescope.analysis.report import Skip
+from compilescope.model.clipped import clipped
 
 _MAX_REASON = 200
 
@@ -16,7 +17,7 @@ def skips(index: Index) -> list[Skip]:
         is_rest = original_name(code.function)[1] is not None
         if conversion.outcome != "skipped" or is_rest or index.paths.is_library(code.file):
             continue
-        reason = (conversion.reason or "").strip().split("\n", 1)[0][:_MAX_REASON] or None
+        reason = clipped((conversion.reason or "").strip().split("\n", 1)[0], _MAX_REASON) or None
         row = Skip(code.function, index.paths.show(code.file), code.line, reason, index.process.id)
         rows.setdefault((code.file, code.line, code.function), row)
     return list(rows.values())

@@ -10,6 +10,7 @@ from typing import Any
 from compilescope.analysis.change import Change
 from compilescope.analysis.code_text import Condition
 from compilescope.analysis.source_text import readable
+from compilescope.model.clipped import clipped
 
 _OPPOSITE = {ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.Eq: "!=", ast.NotEq: "=="}
 _SIZE = re.compile(r"^(?P<tensor>.+)\.(?P<what>size|stride)\(\)\[(?P<dim>\d+)\]$")
@@ -49,7 +50,7 @@ def _values(operands: list[str], now: Mapping[str, Any]) -> Any:
     known = [(describe(operand)[0], now[operand]) for operand in operands if now.get(operand) is not None]
     if len(operands) == 1 and known:
         return known[0][1]
-    return ", ".join(f"{name} = {value}" for name, value in known)[:80]
+    return clipped(", ".join(f"{name} = {value}" for name, value in known), 80)
 
 
 def _several(condition: Condition, tree: ast.BoolOp, now: Mapping[str, Any]) -> list[Change]:
@@ -75,11 +76,11 @@ def describe(source: str) -> tuple[str, str | None, str | None]:
 
 
 def plain_text(relation_text: str) -> str:
-    """A relation with its sources as a person would write them, at most 80 characters."""
+    """A relation with its sources as a person would write them; of a long one its first 80 characters."""
     text = re.sub(r"[LG]\['(\w+)'\]", r"\1", relation_text.strip())
     text = re.sub(r"\.size\(\)\[(\d+)\]", r" dim \1", text)
     text = re.sub(r"\.stride\(\)\[(\d+)\]", r" stride dim \1", text)
-    return text if len(text) <= 80 else text[:77] + "..."
+    return clipped(text, 80)
 
 
 def opposite(tree: ast.Compare) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from compilescope.analysis import global_state
 from compilescope.analysis.change import Change
 from compilescope.analysis.tensor_guard import dispatch_keys, size_kind
+from compilescope.model.clipped import clipped
 
 _ENTRY = re.compile(r"^(?:!?\d+/)?\d+/\d+: ")
 _DTYPES = {
@@ -171,8 +172,8 @@ def _short(backend: str) -> str:
     """``_TorchCompileWrapper(compiler='eager', dynamic=None)`` as ``eager, dynamic=None``."""
     match = re.search(r"compiler=(?:'([^']*)'|([^,)]+))(.*)\)$", backend)
     if match is None:
-        return re.sub(r" at 0x[0-9a-f]+", "", backend)[:80]
-    return ((match[1] or match[2]) + re.sub(r" at 0x[0-9a-f]+", "", match[3]))[:80]
+        return clipped(re.sub(r" at 0x[0-9a-f]+", "", backend), 80)
+    return clipped((match[1] or match[2]) + re.sub(r" at 0x[0-9a-f]+", "", match[3]), 80)
 
 
 def _number(text: str) -> int | str:

@@ -13,14 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from compilescope.analysis import lengths
+from compilescope.analysis.lengths import few
 from compilescope.analysis.report import Autotuning, Graph
 from compilescope.analysis.report_run import Bucket
 from compilescope.analysis.report_tuned import TunedRow, TunedSite
 from compilescope.analysis.tuned_missing import missing_of
 from compilescope.analysis.tuned_uses import Timed, used
 
-MAX_SITES = 100
-MAX_ROWS = 64
 _NUMBER = re.compile(r"\d+")
 _Family = tuple[str, str, int, str]  # process, file, line, function
 
@@ -38,7 +38,7 @@ class _Tuned:
 
 
 def tuned_sites(graphs: Iterable[Graph], buckets: Sequence[Bucket]) -> list[TunedSite]:
-    """Sites whose winner changes first, then those with most sizes; at most MAX_SITES."""
+    """Sites whose winner changes first, then those with most sizes."""
     families: dict[_Family, dict[tuple[str, ...], list[_Tuned]]] = defaultdict(lambda: defaultdict(list))
     for graph in graphs:
         for found in graph.autotune:
@@ -48,7 +48,7 @@ def tuned_sites(graphs: Iterable[Graph], buckets: Sequence[Bucket]) -> list[Tune
     for bucket in buckets:
         rungs[bucket.process, str(bucket.graph)].append(bucket)
     sites = [_site(tuned, rungs) for family in families.values() for tuned in family.values()]
-    return sorted(_merged(sites), key=lambda s: (-s.winner_changes, -s.rows_count))[:MAX_SITES]
+    return sorted(_merged(sites), key=lambda s: (-s.winner_changes, -s.rows_count))
 
 
 def _site(tuned: Sequence[_Tuned], rungs: Mapping[tuple[str, str], Sequence[Bucket]]) -> TunedSite:
@@ -62,6 +62,7 @@ def _site(tuned: Sequence[_Tuned], rungs: Mapping[tuple[str, str], Sequence[Buck
     ]
     rows = [replace(row, missing=missing_of(row)) for row in rows]
     rows.sort(key=_by_size)
+    more: dict[str, int] = {}
     return TunedSite(
         first.found.op,
         first.graph.function,
@@ -72,10 +73,11 @@ def _site(tuned: Sequence[_Tuned], rungs: Mapping[tuple[str, str], Sequence[Buck
         list(dict.fromkeys(t.found.line for t in tuned if t.found.line is not None)),
         first.found.dtypes,
         first.found.strides,
-        rows[:MAX_ROWS],
+        few(rows, lengths.TUNED_ROWS, "rows", more),
         len(rows),
         _changes([row.winner_backend for row in rows]),
         _changes([row.winner_config or row.winner for row in rows]),
+        more,
     )
 
 

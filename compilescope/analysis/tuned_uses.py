@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from compilescope.analysis import lengths
+from compilescope.analysis.lengths import few
 from compilescope.analysis.report import Autotuning, Graph
 from compilescope.analysis.report_run import Bucket
 from compilescope.analysis.report_tuned import TunedRow, TunedUse
@@ -13,7 +15,6 @@ from compilescope.model.inductor.sizes import size
 
 FAR = 4.0  # times larger or smaller than the size a choice was timed at
 NEAR = 1.5  # another row timed within this of a size stands for it
-MAX_USES = 32
 _SYMBOL = re.compile(r"[su]\d+")
 _NUMBER = re.compile(r"\d+")
 
@@ -79,14 +80,16 @@ def _by_size(
     calls = row.calls if row.calls is not None else sum(use.calls for use in uses)
     slower = [found for use in far if (found := _slowdown(timed, use, others)) is not None]
     worst = max(slower, default=None)
+    more: dict[str, int] = {}
     return replace(
         row,
-        uses=sorted(uses, key=lambda use: -use.calls)[:MAX_USES],
+        uses=few(sorted(uses, key=lambda use: -use.calls), lengths.TUNED_USES, "uses", more),
         uses_count=len(uses),
         calls_far=sum(use.calls for use in far),
         far_share=round(sum(use.calls for use in far) / calls, 6) if calls else None,
         slowdown=round(worst[0], 4) if worst else None,
         slowdown_at=worst[1] if worst else None,
+        more=more,
     )
 
 

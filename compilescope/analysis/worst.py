@@ -118,10 +118,15 @@ def steps(changes: Sequence[tuple[Any, Any]]) -> str:
         pairs = list(dict.fromkeys(f"{show(old)} -> {show(new)}" for old, new in changes))
         if len(pairs) == 1:
             return f"{pairs[0]} ({len(changes)} times)"
-        return ", ".join(pairs[:_MAX_STEPS]) + (", ..." if len(pairs) > _MAX_STEPS else "")
+        return _listed(pairs)
     if len(values) > _MAX_STEPS + 1:
         return f"{show(values[0])} -> {show(values[1])} -> ... -> {show(values[-1])}"
     return " -> ".join(show(value) for value in values)
+
+
+def _listed(items: Sequence[str], total: int | None = None) -> str:
+    left = (total or len(items)) - len(items[:_MAX_STEPS])
+    return ", ".join(items[:_MAX_STEPS]) + (f" and {left:,} more" if left > 0 else "")
 
 
 def show(value: Any) -> str:
@@ -249,7 +254,8 @@ def _recompile(row: Recompile) -> Worst:
     title = f"{row.function}() recompiles because {because(row)}"
     note = "happens once, then both versions are kept: nothing to do" if row.benign else None
     if not row.benign and row.also_failed:
-        note = "changed with it: " + ", ".join(c.source for c in row.also_failed[:3])
+        total = max(row.also_failed_count, len(row.also_failed))
+        note = "changed with it: " + _listed([c.source for c in row.also_failed], total)
     note = "; ".join(filter(None, [note, where(row.process)])) or None
     return Worst(
         "recompile",

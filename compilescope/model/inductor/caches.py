@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from compilescope.model.clipped import clipped
 from compilescope.model.inductor.values import CacheOutcome, Component, KeyChange, Miss
 
 MAX_SHOWN = 200  # characters of a component's differing part
@@ -67,11 +68,13 @@ def why_miss(a: Sequence[Component], b: Sequence[Component]) -> tuple[KeyChange,
     for path in dict.fromkeys((*before, *after)):
         old, new = before.get(path), after.get(path)
         if old is None and new is not None:
-            changes.append(KeyChange(path, "added", "", new.text[:MAX_SHOWN]))
+            changes.append(KeyChange(path, "added", "", clipped(new.text, MAX_SHOWN)))
         elif new is None and old is not None:
-            changes.append(KeyChange(path, "removed", old.text[:MAX_SHOWN], ""))
+            changes.append(KeyChange(path, "removed", clipped(old.text, MAX_SHOWN), ""))
         elif old is not None and new is not None and old.digest != new.digest and old.text == new.text:
-            changes.append(KeyChange(path, "digest", old.text[:MAX_SHOWN], new.text[:MAX_SHOWN]))
+            changes.append(
+                KeyChange(path, "digest", clipped(old.text, MAX_SHOWN), clipped(new.text, MAX_SHOWN))
+            )
         elif old is not None and new is not None and old.digest != new.digest:
             changes.append(KeyChange(path, "changed", *_differing(old.text, new.text)))
     return tuple(sorted(changes, key=lambda change: _rank(change.path)))
@@ -122,7 +125,12 @@ def _differing(old: str, new: str) -> tuple[str, str]:
         return first
     same = next((i for i, (a, b) in enumerate(zip(*first, strict=False)) if a != b), 0)
     start = max(0, same - MAX_SHOWN // 4)
-    return first[0][start : start + MAX_SHOWN], first[1][start : start + MAX_SHOWN]
+    before, after = (_from(text, start) for text in first)
+    return before, after
+
+
+def _from(text: str, start: int) -> str:
+    return (f"({start:,} characters before) ..." if start else "") + clipped(text[start:], MAX_SHOWN)
 
 
 def _lines(text: str) -> list[str]:

@@ -18,7 +18,6 @@ from compilescope.model.inductor.values import (
 _SKIP = re.compile(r"^skipping cudagraphs? due to (.+?)(?:\. Found from|\n|$)", re.S)
 _PLACE = re.compile(r'File "([^"\n]+)", line (\d+), in ([^\n]+)(?:\n\s*([^\n]+))?')
 _SIZES = re.compile(r"We have observed (\d+) distinct sizes")
-MAX_SIZES = 16
 Recorded = tuple["GraphKey | None", Mapping[str, Any]]
 RECORDING_PHASE = "CUDAGraphNode.record"
 
@@ -64,7 +63,7 @@ def functions(
             key,
             mode,
             len(rows),
-            tuple(dict.fromkeys(_sizes(m.get("inputs")) for m in rows))[:MAX_SIZES],
+            tuple(dict.fromkeys(_sizes(m.get("inputs")) for m in rows)),
             warmed[key, mode] if warmed else None,
             growth.get((key, mode)),
         )

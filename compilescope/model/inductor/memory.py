@@ -25,7 +25,6 @@ _DELETE = re.compile(r"\bdel (\w+)")
 _NAMED = re.compile(r"^(\w+) = (\w+)(?:\[\d+\])*(?:;|$|\s)")
 _VIEWED = re.compile(r"^(\w+) = ((?:torch\.ops\.inductor\.)?_?reinterpret_tensor\(.*)")
 _NAME = re.compile(r"\bbuf\d+\b")
-MAX_LIVE = 64
 
 
 def memory_plan(walk: Walk, hints: Mapping[str, int]) -> MemoryPlan:
@@ -136,7 +135,7 @@ class _Simulation:
             self._peak_set = tuple(self._names)
 
     def plan(self) -> MemoryPlan:
-        live = sorted(self._peak_set, key=lambda s: -self._order(s))[:MAX_LIVE]
+        live = sorted(self._peak_set, key=lambda s: -self._order(s))
         return MemoryPlan(
             allocations=self._allocations,
             reuses=self._reuses,

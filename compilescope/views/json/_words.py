@@ -30,6 +30,7 @@ _LINE = "Line of user code, never torch's own; starts at 1"
 _PROCESS = "`id` of the process in `processes`"
 _IDS = "Compile ids as torch prints them, without brackets: 0/1"
 _CODE = "The source line; null when the source was not recorded"
+_MORE = "Of each list here that is not complete: how many entries more there are"
 _CALLED = "The user's call that led here: file.py:22 main"
 
 _TABLE = f"""
@@ -266,7 +267,7 @@ Report  The whole report
 """
 
 _BELOW = (_words_compiler.TABLE + _words_ladder.TABLE).format(
-    file=_FILE, line=_LINE, process=_PROCESS, ids=_IDS
+    file=_FILE, line=_LINE, process=_PROCESS, ids=_IDS, more=_MORE
 )
 
 DESCRIPTIONS: dict[str, str] = {

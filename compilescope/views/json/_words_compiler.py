@@ -390,4 +390,18 @@ TunedSite.strides  Strides of the operands
 TunedSite.rows  By size
 TunedSite.rows_count  Number of sizes
 TunedSite.winner_changes  Neighbouring sizes whose winners are of different backends
+Guards.more  {more}
+KernelRow.more  {more}
+Fusion.more  {more}
+Memory.more  {more}
+Aot.more  {more}
+Autotuning.more  {more}
+Recompile.more  {more}
+Graph.more  {more}
+Report.more  {more}
+FrameSizes.more  {more}
+CompiledAutograd.more  {more}
+CacheMiss.more  {more}
+TunedRow.more  {more}
+TunedSite.more  {more}
 """
