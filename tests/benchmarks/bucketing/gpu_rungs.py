@@ -15,7 +15,7 @@ import itertools
 import json
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -111,37 +111,54 @@ def synchronize(device: str) -> None:
         torch.cuda.synchronize()
 
 
-def compare(name: str, mode: str, backward: bool, sizes: Sequence[int], device: str) -> list[dict[str, Any]]:
-    """Rows of static against dynamic. The dynamic artifact is tuned at the middle of the sizes."""
+def compare(
+    name: str, mode: str, backward: bool, sizes: Sequence[int], device: str
+) -> Iterator[dict[str, Any]]:
+    """A row for each size as soon as it is measured: tuning one takes minutes, and a run may be cut off.
+
+    The dynamic artifact serves all sizes and is tuned at the middle of ``SIZES``, whichever are measured.
+    Beside a tuned static rung runs the untuned one of the default mode.
+    """
     torch._dynamo.reset()
+    # Every rung here is a compiled model of its own over the same code.
+    torch._dynamo.config.recompile_limit = 100
     torch.manual_seed(0)
     dtype = torch.bfloat16 if device == "cuda" else torch.float32
     model, argument, dim, make = MODELS[name](device, dtype)
-    dims = {argument: {dim: "tokens"}}
-    span = BucketLadder.range(2, max(sizes), hint=statistics.median_high(sizes))
-    pins = BucketLadder.pins(sizes).within(2, max(sizes))
-    static = bucketed(model, pins, dims, mode=MODES[mode])
-    dynamic = bucketed(model, span.within(2, max(sizes)), dims, mode=MODES[mode])
-    seconds = {
-        "static": static.warm_up(make(sizes[0]), grad=backward).wall_s,
-        "dynamic": dynamic.warm_up(make(sizes[0]), grad=backward).wall_s,
-    }
-    print(static.explain())
-    rows = []
+
+    def rung(ladder: BucketLadder, mode: str) -> tuple[Any, float]:
+        served = bucketed(model, ladder, {argument: {dim: "tokens"}}, mode=MODES[mode], fallback="eager")
+        seconds = served.warm_up(make(sizes[0]), grad=backward).wall_s
+        print(served.explain(), flush=True)
+        return served, seconds
+
+    highest = max(*SIZES, *sizes)
+    span = BucketLadder.range(2, highest, hint=statistics.median_high(SIZES)).within(2, highest)
+    dynamic, dynamic_s = rung(span, mode)
     for size in sizes:
-        x = make(size)
-        calls = {kind: step(each, x, backward) for kind, each in (("static", static), ("dynamic", dynamic))}
-        for call in calls.values():
-            call()
-        measured: dict[str, list[float]] = {}
-        for _ in range(REPETITIONS):
-            for kind, call in calls.items():
-                measured.setdefault(f"{kind}_device_us", []).append(device_us(call, device))
-                measured.setdefault(f"{kind}_wall_us", []).append(wall_us(call, device))
-        row = {"model": name, "mode": mode, "backward": backward, "size": size, "warm_up_s": seconds}
-        rows.append(row | {key: [min(v), statistics.median(v), max(v)] for key, v in measured.items()})
-        print(line(rows[-1]), flush=True)
-    return rows
+        pin = BucketLadder.pins([size]).within(2, highest)
+        static, static_s = rung(pin, mode)
+        served = {"static": static, "dynamic": dynamic}
+        if mode != "default":
+            served["untuned"] = rung(pin, "default")[0]
+        row = {"model": name, "mode": mode, "backward": backward, "size": size}
+        seconds = {"static": static_s, "dynamic": dynamic_s}
+        row |= {"warm_up_s": seconds} | alternating(served, make(size), backward, device)
+        print(line(row), flush=True)
+        yield row
+
+
+def alternating(served: dict[str, Any], x: torch.Tensor, backward: bool, device: str) -> dict[str, Any]:
+    """Lowest, median and highest of each one's times, in microseconds."""
+    calls = {kind: step(each, x, backward) for kind, each in served.items()}
+    for call in calls.values():
+        call()
+    measured: dict[str, list[float]] = {}
+    for _ in range(REPETITIONS):
+        for kind, call in calls.items():
+            measured.setdefault(f"{kind}_device_us", []).append(device_us(call, device))
+            measured.setdefault(f"{kind}_wall_us", []).append(wall_us(call, device))
+    return {key: [min(v), statistics.median(v), max(v)] for key, v in measured.items()}
 
 
 def step(model: Any, x: torch.Tensor, backward: bool) -> Callable[[], Any]:
@@ -160,12 +177,14 @@ def line(row: dict[str, Any]) -> str:
     static, dynamic = row["static_device_us"], row["dynamic_device_us"]
     walls = row["dynamic_wall_us"][1] / row["static_wall_us"][1]
     what = "forward+backward" if row["backward"] else "forward"
+    untuned = f", untuned static {row['untuned_device_us'][1]:.0f} us" if "untuned_device_us" in row else ""
     return (
         f"{row['model']:6} {row['mode']:13} {what:17} {row['size']:5}: "
         f"static {static[1]:8.0f} us "
         f"[{static[0]:.0f}, {static[2]:.0f}], "
         f"dynamic {dynamic[1]:8.0f} us [{dynamic[0]:.0f}, {dynamic[2]:.0f}], "
-        f"dynamic/static {dynamic[1] / static[1]:.2f} on the device, {walls:.2f} by the clock"
+        f"dynamic/static {dynamic[1] / static[1]:.2f} on the device, {walls:.2f} by the clock{untuned}, "
+        f"ready after {row['warm_up_s']['static']:.0f} and {row['warm_up_s']['dynamic']:.0f} s"
     )
 
 
@@ -216,15 +235,16 @@ def main() -> None:
     print(f"torch {torch.__version__} on {where}")
     result: dict[str, Any] = {"torch": torch.__version__, "device": where, "rows": [], "first_request_s": {}}
     for name, mode, which in itertools.product(options.models, options.modes, options.passes):
-        result["rows"] += compare(name, mode, PASSES[which], options.sizes, device)
-        write(options.out, result)
+        for row in compare(name, mode, PASSES[which], options.sizes, device):
+            result["rows"].append(row)
+            write(options.out, result)
     if not options.skip_first_requests:
         result["first_request_s"] = first_requests(options.sizes, device)
         write(options.out, result)
 
 
 def write(out: Path | None, result: dict[str, Any]) -> None:
-    """After every part: a run that is cut off keeps what it measured."""
+    """After every row: a run that is cut off keeps what it measured."""
     if out is not None:
         out.write_text(json.dumps(result, indent=1))
 
