@@ -13,17 +13,14 @@ import torch
 
 from compilescope.bucketing import warm_up as warming
 from compilescope.bucketing.backend import BucketedBackend, Build, Fallback, Ladder
+from compilescope.bucketing.example import Example, NamedTensor, named_tensors
 from compilescope.bucketing.explain import Explanation
-from compilescope.bucketing.identify import ARGUMENT, TAG, Dims
+from compilescope.bucketing.identify import Dims
 from compilescope.bucketing.inner import Inner
 from compilescope.bucketing.padding.contract import Pad
 from compilescope.bucketing.piecewise import SplitOp
 from compilescope.bucketing.warm_up import WarmUp
-from compilescope.errors import UsageError
 from compilescope.observer import RungCompiled, RungFailed, RungRefused
-
-CAPTURE_SIZE = 7
-"""Size that stands in for 0 and 1, which Dynamo makes constants, when a model is captured."""
 
 
 class Bucketed:
@@ -32,7 +29,7 @@ class Bucketed:
     backend: BucketedBackend
     _compiled: Callable[..., Any]
     _signature: inspect.Signature
-    _marks: Mapping[str, Mapping[int, str | None]]
+    _named: tuple[NamedTensor, ...]
     _target: Any
 
     def _set_up(
@@ -40,8 +37,7 @@ class Bucketed:
     ) -> None:
         self.backend = backend
         self._signature = inspect.signature(forward)
-        self._marks = backend.dims
-        self._positions = _positions(self._signature, backend.dims)
+        self._named = named_tensors(self._signature, backend.dims)
         # Not by attribute: a module registers modules it is given, and its state would be there twice.
         self.__dict__["_target"] = target
         self.__dict__["_compiled"] = torch.compile(target, backend=backend, **compile_options)
@@ -64,10 +60,12 @@ class Bucketed:
         """
         started = time.perf_counter()
         seen = len(self.backend.events())
-        bound = self._signature.bind(*example, **example_by_name)
+        self._signature.bind(*example, **example_by_name)
+        copied = Example(self._named, example, example_by_name)
+        call, sizes = self._call_resized(copied), copied.sizes()
         for mode in _modes(grad, inference_mode):
             with mode(), warming.side_effects_undone(self._target):
-                warming.capture(self.backend, self._call_resized(bound), self._capture_sizes(bound))
+                warming.capture(self.backend, call, sizes)
         line = warming.Progress(self.backend, progress)
         try:
             warming.build(self.backend, line)
@@ -75,8 +73,8 @@ class Bucketed:
             line.close()
         for mode in _modes(grad, inference_mode):
             with mode(), warming.side_effects_undone(self._target):
-                warming.compare_padded(self.backend, self._call_resized(bound), self._capture_sizes(bound))
-                warming.record_graphs(self.backend, self._call_resized(bound), self._capture_sizes(bound))
+                warming.compare_padded(self.backend, call, sizes)
+                warming.record_graphs(self.backend, call, sizes)
         kinds = [type(event) for event in self.backend.events()[seen:]]
         return WarmUp(
             compiled=kinds.count(RungCompiled),
@@ -90,37 +88,15 @@ class Bucketed:
         return self.backend.explain()
 
     def _mark(self, arguments: tuple[Any, ...], by_name: dict[str, Any]) -> None:
-        for name, position in self._positions.items():
-            tensor = arguments[position] if position < len(arguments) else by_name.get(name)
-            if isinstance(tensor, torch.Tensor):
-                mark(tensor, self._marks[name], name)
+        for each in self._named:
+            each.mark(arguments, by_name)
         if self.backend.graphs is not None:
             self.backend.graphs.begin()
 
-    def _capture_sizes(self, bound: inspect.BoundArguments) -> dict[str, int]:
-        """The example's sizes; 0 and 1 replaced, and no two alike: Dynamo may take them for one symbol."""
-        sizes: dict[str, int] = {}
-        for argument, dims in self._marks.items():
-            tensor = bound.arguments.get(argument)
-            for dim, name in dims.items():
-                if name is not None and isinstance(tensor, torch.Tensor) and dim < tensor.dim():
-                    sizes.setdefault(name, tensor.shape[dim])
-        taken: set[int] = set()
-        for name, size in sizes.items():
-            wanted = size if size > 1 else CAPTURE_SIZE
-            while wanted in taken:
-                wanted += 1
-            sizes[name] = wanted
-            taken.add(wanted)
-        return sizes
-
-    def _call_resized(self, bound: inspect.BoundArguments) -> warming.Call:
+    def _call_resized(self, example: Example) -> warming.Call:
         def call(sizes: Mapping[str, int]) -> None:
-            resized = inspect.BoundArguments(self._signature, dict(bound.arguments))
-            for argument, value in bound.arguments.items():
-                if isinstance(value, torch.Tensor):
-                    resized.arguments[argument] = _resized(value, self._marks.get(argument, {}), sizes)
-            self(*resized.args, **resized.kwargs)  # type: ignore[operator]
+            arguments, by_name = example.resized(sizes)
+            self(*arguments, **by_name)  # type: ignore[operator]
 
         return call
 
@@ -205,43 +181,6 @@ def bucketed(
     return wrapper(model, backend, dynamic=dynamic, fullgraph=fullgraph)
 
 
-def mark(tensor: torch.Tensor, dims: Mapping[int, str | None], argument: str = "") -> None:
-    """Ask Dynamo to keep these dimensions symbolic, and tell the backend their names.
-
-    A dimension that the model's code fixes to a constant becomes one, where ``mark_dynamic`` would raise.
-    """
-    setattr(tensor, TAG, dims)
-    setattr(tensor, ARGUMENT, argument)
-    torch._dynamo.maybe_mark_dynamic(tensor, [dim for dim in dims if dim < tensor.dim()])
-
-
-def _positions(signature: inspect.Signature, dims: Dims) -> dict[str, int]:
-    names = list(signature.parameters)
-    takes_any = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in signature.parameters.values())
-    for name in dims:
-        if name not in names and not takes_any:
-            raise UsageError(f"dims names the argument {name!r}; the model takes {', '.join(names)}")
-    return {name: names.index(name) if name in names else len(names) for name in dims}
-
-
 def _modes(grad: bool, inference_mode: bool) -> list[Callable[[], AbstractContextManager[Any]]]:
     modes: list[Callable[[], AbstractContextManager[Any]]] = [torch.no_grad]
     return modes + [torch.enable_grad] * grad + [torch.inference_mode] * inference_mode
-
-
-def _resized(tensor: torch.Tensor, dims: Mapping[int, str | None], sizes: Mapping[str, int]) -> torch.Tensor:
-    """A copy with the named dimensions at ``sizes``, filled by repeating what the example has."""
-    copy = tensor.detach()
-    for dim, name in dims.items():
-        if name is not None and name in sizes and dim < tensor.dim() and copy.shape[dim] != sizes[name]:
-            index = torch.arange(sizes[name], device=copy.device) % max(copy.shape[dim], 1)
-            copy = (
-                copy.index_select(dim, index)
-                if copy.shape[dim]
-                else copy.new_zeros(_with(copy, dim, sizes[name]))
-            )
-    return copy.clone().requires_grad_(tensor.requires_grad)
-
-
-def _with(tensor: torch.Tensor, dim: int, size: int) -> list[int]:
-    return [size if position == dim else each for position, each in enumerate(tensor.shape)]
