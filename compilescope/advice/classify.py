@@ -171,7 +171,9 @@ def _identity(row: Recompile) -> str:
 
 def grows_by_one(row: Recompile) -> bool:
     pairs = [p for p in (*row.changes, *row.blocked_changes) if type(p[0]) is int and type(p[1]) is int]
-    return bool(pairs) and all(new == old + 1 for old, new in pairs)
+    met = [*(old for old, _ in pairs[:1]), *(new for _, new in pairs)]
+    by_one = all(new == old + 1 for old, new in pairs) or all(b == a + 1 for a, b in pairwise(met))
+    return bool(pairs) and by_one
 
 
 def concatenates(sources: Sources, row: Recompile) -> bool:

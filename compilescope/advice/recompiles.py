@@ -60,6 +60,7 @@ _UNSPEC = {
     "one recompile, and code that branches on it recompiles again",
     "global_python_state": "allow_unspec_int_on_nn_module does not help here: globals never become symbolic",
 }
+_MAX_NAMES = 4
 _REPEATS = 3  # recompiles of one cause from which it is a habit, not a warm-up
 
 
@@ -214,8 +215,12 @@ def _notes(rule: str, cause: Cause, head: Recompile) -> Iterator[str]:
     own = {n.row.source for n in cause.recompiles}
     also = [c.source for n in cause.recompiles for c in n.row.also_failed if c.source not in own]
     if also and rule not in _MODES:
-        names = ", ".join(dict.fromkeys(also[:4]))
+        names = ", ".join(dict.fromkeys(also[:_MAX_NAMES]))
         yield f"changed in the same calls: {names}; fixing one alone leaves those recompiles"
+    known = [c.source for n in cause.recompiles for c in n.row.also_changed if c.source not in own]
+    if known:
+        names = ", ".join(list(dict.fromkeys(known))[:_MAX_NAMES])
+        yield f"{names} changed too, to values that an older compile has: that alone compiles nothing anew"
     if rule in _UNSPEC:
         yield _UNSPEC[rule]
     if cause.limits:

@@ -1,14 +1,17 @@
-"""Per recompile, or refused recompile: which guarded things differed from the newest entry."""
+"""Per recompile, or refused recompile: which guarded things differed from the entry that came closest."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from compilescope.analysis import guard_changes, torch_reason
 from compilescope.analysis.change import Change, value_type_of
-from compilescope.analysis.index import FrameGroup, Index
+from compilescope.analysis.index import FrameGroup, FrameKey, Index
+from compilescope.analysis.nearest import Entries
 from compilescope.model import Compile, CompileId, GuardFailure
 from compilescope.model.clipped import clipped
 
@@ -19,13 +22,19 @@ _VAGUE = frozenset(("other", "constraint"))
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """``named`` is the subject torch's message puts first. ``refused``: the recompile limit forbade it."""
+    """``named`` is the subject torch's message puts first. ``refused``: the recompile limit forbade it.
+
+    ``older``: what failed first on each entry but the newest. ``accepted``: differed from the newest entry,
+    and not from the one that came closest.
+    """
 
     compile: Compile
     frame: FrameGroup
     changes: tuple[Change, ...]
     named: str | None
     refused: bool
+    older: tuple[tuple[int, tuple[Change, ...]], ...] = ()
+    accepted: tuple[Change, ...] = ()
 
 
 class Attempts:
@@ -44,7 +53,7 @@ class Attempts:
                 frame = self._index.frame_of(compiled.id)
                 if frame is not None:
                     found.append(self._attempt(compiled, frame))
-        return tuple(_carry_values(found))
+        return tuple(_nearest(_carry_values(found)))
 
     def _attempt(self, compiled: Compile, frame: FrameGroup) -> Attempt:
         modules = self._index.modules_of(frame)
@@ -63,8 +72,29 @@ class Attempts:
             changes = [*named, *changes]
         changes = [self._settled(_plain(change), frame) for change in _distinct(changes)]
         return Attempt(
-            compiled, frame, tuple(changes), named[0].subject if named else None, refused=compiled.refused
+            compiled,
+            frame,
+            tuple(changes),
+            named[0].subject if named else None,
+            refused=compiled.refused,
+            older=tuple(self._older(compiled, first, frame, state, modules)),
         )
+
+    def _older(
+        self,
+        compiled: Compile,
+        newest: str | None,
+        frame: FrameGroup,
+        state: Mapping[str, Any],
+        modules: Set[str],
+    ) -> Iterator[tuple[int, tuple[Change, ...]]]:
+        known = torch_reason.entry_of(newest) if newest else None
+        for reason in compiled.reasons:
+            entry = torch_reason.entry_of(reason)
+            if entry is None or entry == known:
+                continue
+            read = guard_changes.from_reason(torch_reason.message_of(reason), state, modules)
+            yield int(entry.rpartition("/")[2]), tuple(self._settled(_plain(c), frame) for c in read)
 
     def _settled(self, change: Change, frame: FrameGroup) -> Change:
         """A variable of the frame that is none of its parameters is a free one."""
@@ -77,6 +107,16 @@ class Attempts:
         if is_packed and change.root in self._index.scopes.variadic(frame.code):
             return replace(change, holder="argument")
         return change
+
+
+def _nearest(attempts: Iterable[Attempt]) -> Iterator[Attempt]:
+    functions: dict[tuple[FrameKey, int], Entries] = defaultdict(Entries)
+    for attempt in attempts:
+        compile_id = attempt.compile.id
+        entries = functions[attempt.frame.key, compile_id.epoch]
+        into = None if attempt.refused else compile_id.recompile
+        found = entries.nearest(attempt.changes, attempt.older, into=into)
+        yield replace(attempt, changes=found.changes, accepted=found.accepted)
 
 
 def _plain(change: Change) -> Change:

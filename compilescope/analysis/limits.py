@@ -101,7 +101,7 @@ def _limit(index: Index, frame: FrameGroup) -> int | None:
 def _last_cause(attempts: Iterable[Attempt]) -> GuardChange | None:
     """What torch's own message blames for the refused call; every cause is in the recompiles."""
     for attempt in attempts:
-        for change in sorted(attempt.changes, key=lambda c: c.subject != attempt.named):
+        for change in sorted((*attempt.changes, *attempt.accepted), key=lambda c: c.subject != attempt.named):
             return GuardChange(change.source, change.old, change.new, change.kind)
     return None
 

@@ -117,6 +117,7 @@ def _row(index: Index, cause: _Cause, origins: BreakOrigins) -> Recompile:
         blocked_changes=[(c.old, c.new) for _, c in refused],
         thread=last.thread,
         meaning=change.detail,
+        also_changed=few(_accepted(cause), lengths.ALSO_FAILED, "also_changed", more),
         more=more,
     )
 
@@ -166,6 +167,12 @@ def _also_failed(cause: _Cause) -> list[GuardChange]:
         for change in attempt.changes:
             if change.key != own.key:
                 others.setdefault(change.source, change)
+    return [GuardChange(c.source, c.old, c.new, c.kind) for c in others.values()]
+
+
+def _accepted(cause: _Cause) -> list[GuardChange]:
+    own = {change.source for _, change in cause.seen}
+    others = {c.source: c for attempt, _ in cause.seen for c in attempt.accepted if c.source not in own}
     return [GuardChange(c.source, c.old, c.new, c.kind) for c in others.values()]
 
 

@@ -163,7 +163,9 @@ class GuardChange:
 
 @dataclass(frozen=True, slots=True)
 class Recompile:
-    """One distinct cause: (frame code, guarded source, kind). Values are scalars or short text."""
+    """One distinct cause: (frame code, guarded source, kind). Values are scalars or short text, old ones
+    those of the cache entry that came closest to fitting.
+    """
 
     function: str
     file: str
@@ -188,6 +190,8 @@ class Recompile:
     thread: str | None = None
     meaning: str | None = None  # what the change amounts to: "contiguous -> channels_last"
     also_failed_count: int = 0  # ``also_failed`` lists the first of them
+    # differed from the newest entry too, but had the value of an older one: not what is compiled anew
+    also_changed: list[GuardChange] = field(default_factory=list)
     more: dict[str, int] = field(default_factory=dict)
 
 

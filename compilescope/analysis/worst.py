@@ -113,8 +113,7 @@ def steps(changes: Sequence[tuple[Any, Any]]) -> str:
     if not changes:
         return ""
     values = [changes[0][0], *(new for _, new in changes)]
-    chained = all(a[1] == b[0] for a, b in pairwise(changes))
-    if not chained:
+    if not (all(a[1] == b[0] for a, b in pairwise(changes)) or _always_new(changes)):
         pairs = list(dict.fromkeys(f"{show(old)} -> {show(new)}" for old, new in changes))
         if len(pairs) == 1:
             return f"{pairs[0]} ({len(changes)} times)"
@@ -127,6 +126,16 @@ def steps(changes: Sequence[tuple[Any, Any]]) -> str:
 def _listed(items: Sequence[str], total: int | None = None) -> str:
     left = (total or len(items)) - len(items[:_MAX_STEPS])
     return ", ".join(items[:_MAX_STEPS]) + (f" and {left:,} more" if left > 0 else "")
+
+
+def _always_new(changes: Sequence[tuple[Any, Any]]) -> bool:
+    """Each value comes for the first time, in place of one that came before: they are the values in order."""
+    met = [changes[0][0]]
+    for old, new in changes:
+        if old not in met or new in met:
+            return False
+        met.append(new)
+    return True
 
 
 def show(value: Any) -> str:
@@ -318,7 +327,8 @@ def _times(n: int | None) -> str:
 
 
 def _length(row: Recompile) -> str:
-    values = [v for pair in (*row.changes, *row.blocked_changes) for v in pair if type(v) is int]
+    changes = [*row.changes, *row.blocked_changes]
+    values = [v for v in (*(old for old, _ in changes[:1]), *(new for _, new in changes)) if type(v) is int]
     noun = f"a {row.meaning or 'container'}"
     if values and all(b >= a for a, b in pairwise(values)):
         return f"{noun} grows"

@@ -117,7 +117,7 @@ GraphBreak.process  {_PROCESS}
 GraphBreak.library  Whether the line is an installed package's, not the user's
 GraphBreak.runtime_hits_basis  What was counted to get `runtime_hits`
 GuardChange.source  The guarded expression
-GuardChange.old  Value that the newest entry was compiled for: a scalar or short text
+GuardChange.old  Value that the entry was compiled for: a scalar or short text
 GuardChange.new  Value that was met: a scalar or short text
 GuardChange.kind  What kind of thing changed
 Recompile.function  Function that was compiled again
@@ -143,6 +143,7 @@ Recompile.blocked_changes  [old, new] of each refused compile, in order
 Recompile.thread  Thread it happened on, when there were several
 Recompile.meaning  What the change amounts to: contiguous -> channels_last
 Recompile.also_failed_count  How many there are; also_failed lists the first of them
+Recompile.also_changed  Differed from the newest entry, with a value that an older one has: not the cause
 LimitHit.function  Function that was refused
 LimitHit.file  {_FILE}
 LimitHit.line  {_LINE}

@@ -206,7 +206,9 @@ def test_totals_follow_the_counting_rules() -> None:
 def test_changes_are_shown_as_one_chain_where_they_are_one() -> None:
     assert steps([(0, 1), (1, 2), (2, 3), (3, 4)]) == "0 -> 1 -> ... -> 4"
     assert steps([(0.1, 0.098296)]) == "0.1 -> 0.098296"
-    assert steps([(16, 4), (16, 8)]) == "16 -> 4, 16 -> 8"
+    assert steps([(16, 4), (8, 2)]) == "16 -> 4, 8 -> 2"
+    assert steps([(0, 1), (0, 2), (1, 3)]) == "0 -> 1 -> 2 -> 3"
+    assert steps([(0, 1), (0, 1)]) == "0 -> 1 (2 times)"
     assert steps([]) == ""
 
 
