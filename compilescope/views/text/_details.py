@@ -111,8 +111,8 @@ def _sizes_of(report: Report, key: tuple[str, str, int], page: Page) -> Iterator
         ]
         yield "  sizes"
         yield from table(page, ["size", ">calls", ">share", "basis", ""], rows, indent=4)
-        left = found.rows_count - len(rows)
-        if left > 0:
+        left = len(found.rows) - len(rows) + found.more.get("rows", 0)
+        if left:
             yield f"    and {left:,} more sizes"
 
 
@@ -174,8 +174,13 @@ def _graph(graph: Graph, page: Page) -> list[str]:
         lines = [*table(page, ["symbol", "source", "range", "hint", "made at"], symbols), *lines]
     if kernels:
         lines += table(page, ["kernel", "kind", ">launches", "ops", "lines"], kernels)
+        lines += _rest(graph.more.get("kernel_rows"), "kernels")
     title = f"[{graph.compile_id}] {graph.function}" + (" backward" if graph.backward else "")
     return [page.clip(page.clean(title), page.width), *lines] if lines else []
+
+
+def _rest(left: int | None, what: str) -> list[str]:
+    return [f"  and {left:,} more {what}"] if left else []
 
 
 def _why_fixed(fixed: Specialization) -> str:

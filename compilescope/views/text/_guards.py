@@ -44,7 +44,10 @@ def guard_blocks(report: Report, graphs: Sequence[Graph], page: Page, *, listed:
     for graph, found in known if listed else ():
         lines = [[row.source, ", ".join(row.kinds), at(row.at)] for row in found.rows]
         if lines:
-            blocks.append([f"[{graph.compile_id}]", *table(page, ["expression", "for", "because of"], lines)])
+            left = found.more.get("rows", 0)
+            rest = [f"  and {left:,} more guards"] if left else []
+            drawn = table(page, ["expression", "for", "because of"], lines)
+            blocks.append([f"[{graph.compile_id}]", *drawn, *rest])
     return blocks
 
 

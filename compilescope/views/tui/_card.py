@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from compilescope.views.tui._words import one_line, place
 
@@ -12,7 +12,9 @@ _MOST_ITEMS = 60
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """``facts`` without a value are left out; ``lists`` are named groups of lines."""
+    """``facts`` without a value are left out; ``lists`` are named groups of lines, ``left`` by their name how
+    many lines more there are.
+    """
 
     title: str
     file: str | None = None
@@ -24,6 +26,7 @@ class Card:
     notes: Sequence[str | None] = ()
     lists: Sequence[tuple[str, Sequence[str]]] = ()
     compile_ids: Sequence[str] = ()
+    left: Mapping[str, int | None] = field(default_factory=dict)
 
     @property
     def place(self) -> str:
@@ -45,9 +48,9 @@ class Card:
     def groups(self) -> Iterator[tuple[str, list[str]]]:
         """The lists that are not empty, at most 60 items each and a word on the rest."""
         for label, items in self.lists:
-            left = len(items) - _MOST_ITEMS
+            left = max(len(items) - _MOST_ITEMS, 0) + (self.left.get(label) or 0)
             if items:
-                yield label, [*items[:_MOST_ITEMS], *([f"and {left:,} more"] if left > 0 else [])]
+                yield label, [*items[:_MOST_ITEMS], *([f"and {left:,} more"] if left else [])]
 
 
 def compile_list(ids: Sequence[str]) -> str:

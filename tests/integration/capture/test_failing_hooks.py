@@ -154,6 +154,7 @@ def test_a_hook_that_cannot_go_in_is_named_and_the_others_do(
         assert _is_as_without_a_compiler(_recompiling)
     hooks = recorded.records("process")[0].m["hooks"]
     assert hooks.pop(hook) == "missing: HookError"
+    hooks.pop("skip_reasons")  # nothing is patched for these; torch has them from 2.13 on
     assert set(hooks.values()) == {"ok"}
 
 

@@ -65,6 +65,7 @@ def _card(row: Graph) -> Card:
             ("conditions on sizes", [f"{g.expr}  {at(g.at)}".rstrip() for g in row.symbol_guards]),
             ("what is checked", listed),
         ],
+        left={"what is checked": guards.more.get("rows") if guards else None},
         compile_ids=[row.compile_id],
     )
 

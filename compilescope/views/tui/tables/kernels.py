@@ -54,6 +54,7 @@ def _card(row: Entry) -> Card:
             ("fusion of the graph", _fusion(graph)),
             ("memory of the graph", _memory(graph)),
             *((f"tuning of {choice.op}", _tuning(choice)) for choice in graph.autotune),
+            ("not listed of the graph", _not_listed(graph)),
             ("not captured", [f"{item.fact}: {item.reason}" for item in graph.missing]),
         ],
         compile_ids=[graph.compile_id],
@@ -87,6 +88,17 @@ def _memory(graph: Graph) -> list[str]:
     return lines
 
 
+def _not_listed(graph: Graph) -> list[str]:
+    """What its lists leave out: they hold the largest, and these are the smaller ones."""
+    parts = (("", graph), ("fusion: ", graph.fusion), ("memory: ", graph.memory), ("autograd: ", graph.aot))
+    return [
+        f"{what}{left:,} more {name.replace('_', ' ')}"
+        for what, part in parts
+        if part is not None
+        for name, left in part.more.items()
+    ]
+
+
 def _tuning(choice: Autotuning) -> list[str]:
     lines = []
     for candidate in choice.choices:
@@ -98,6 +110,8 @@ def _tuning(choice: Autotuning) -> list[str]:
             else f"{candidate.time_ms:.4g} ms"
         )
         lines.append(f"{candidate.name}  {candidate.backend}  {time}")
+    left = choice.more.get("choices", 0)
+    lines += [f"and {left:,} more candidates"] if left else []
     return [*lines, *([f"took {seconds(choice.tuning_s)}"] if choice.tuning_s is not None else [])]
 
 

@@ -36,6 +36,7 @@ def _card(row: Recompile) -> Card:
         ],
         notes=["This recompile made a size dynamic: later sizes need none." if row.benign else None],
         lists=[("also failed", [_change(change) for change in row.also_failed])],
+        left={"also failed": row.more.get("also_failed")},
         compile_ids=row.compile_ids,
     )
 
