@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from compilescope.advice.cause import Cause, Place, Telling, finding, with_cost
 from compilescope.advice.facts import Facts, Rows
 from compilescope.advice.finding import Amount, Finding
+from compilescope.analysis.paths import called
 from compilescope.analysis.report import TunedRow, TunedSite
 from compilescope.units import count
 
@@ -37,7 +38,7 @@ def _finding(facts: Facts, place: Place, far: Sequence[Far]) -> Finding:
     telling = Telling(
         rule="autotuned_at_other_size",
         fix_kind="pad_to_buckets",
-        summary=f"{place.function}(): {count(len(far), 'operation')} autotuned at {row.label} "
+        summary=f"{called(place.function)}: {count(len(far), 'operation')} autotuned at {row.label} "
         f"{'are' if len(far) > 1 else 'is'} used at sizes such as {used}, {farthest.ratio:.3g} times apart",
         fix="compile a bucket for each range of sizes, or make the first call with a size that is typical",
         subject="autotune hint",

@@ -10,6 +10,7 @@ from compilescope.advice.cause import Cause, Place, Telling, finding, with_cost
 from compilescope.advice.facts import Facts, Rows
 from compilescope.advice.finding import Amount, Finding, Saving, Severity
 from compilescope.advice.of_frame import with_saving
+from compilescope.analysis.paths import called
 from compilescope.analysis.report import Graph
 
 _BLOCKS, _BLOCK_COMPILE_S, _LONG_COMPILE_S = 4, 20.0, 60.0
@@ -27,7 +28,7 @@ def repeated_blocks(facts: Facts, _rows: Rows) -> Iterator[Finding]:
         telling = Telling(
             rule="same_block_compiled_many_times",
             fix_kind="regional_compilation",
-            summary=f"{graph.function}(): one graph holds {copies} copies of the same block",
+            summary=f"{called(graph.function)}: one graph holds {copies} copies of the same block",
             fix="compile the block instead of the model: for block in model.layers: block.compile()",
             subject="blocks",
             confidence="medium",

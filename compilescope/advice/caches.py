@@ -12,6 +12,7 @@ from compilescope.advice.facts import Facts, Rows
 from compilescope.advice.finding import Amount, Finding, Saving
 from compilescope.advice.of_frame import with_saving
 from compilescope.advice.sources import called_name, calls_in, names_in
+from compilescope.analysis.paths import called
 from compilescope.analysis.report import Graph
 
 _VARYING = re.compile(
@@ -44,7 +45,7 @@ def _cache_miss(facts: Facts, place: Place, graphs: Sequence[Graph], constant: s
     telling = Telling(
         rule="cache_key_unstable_constant",
         fix_kind="constant_to_tensor_input",
-        summary=f"{place.function}(): no process finds another's compiled code in the cache: {what}",
+        summary=f"{called(place.function)}: no process finds another's compiled code in the cache: {what}",
         fix="pass the varying number as a tensor, so that the text of the graph repeats",
         subject=constant or "graph",
         confidence="high" if constant else "low",

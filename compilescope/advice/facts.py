@@ -98,6 +98,21 @@ class Facts:
     def hottest_break(self) -> int:
         return max((b.runtime_hits or 0 for b in self.report.graph_breaks), default=0)
 
+    @cached_property
+    def compiles_nothing(self) -> bool:
+        """No operation of the program runs compiled, because of breaks and skipped functions."""
+        return any(d.slug == "no_operation_compiled" for d in self.report.diagnoses)
+
+    @cached_property
+    def first_break(self) -> GraphBreak | None:
+        """The one that torch met first, by the numbers of compiles."""
+
+        def earliest(site: GraphBreak) -> tuple[int, ...]:
+            numbers = (i.lstrip("!").split("/") for i in site.compile_ids)
+            return min((tuple(int(n) for n in parts if n.isdigit()) for parts in numbers), default=(1 << 30,))
+
+        return min(self.report.graph_breaks, key=earliest, default=None)
+
     def roots_of(self, site: GraphBreak) -> frozenset[tuple[str, str]]:
         """The compiled functions that a line breaks, by file and qualified name."""
         found = (self._functions_by_id.get((site.process, i)) for i in site.compile_ids)

@@ -13,6 +13,7 @@ from compilescope.advice.failure_diffs import diff_of
 from compilescope.advice.failure_words import WORDS as FAILURE_WORDS
 from compilescope.advice.fill import fill
 from compilescope.advice.finding import Finding
+from compilescope.analysis.paths import called
 from compilescope.analysis.report import Failure
 
 _NO_FAKE = re.compile(
@@ -76,7 +77,7 @@ def _finding(facts: Facts, rule: str, group: Sequence[Named[Failure]]) -> Findin
     telling = Telling(
         rule=rule,
         fix_kind=inner.fix_kind if inner else words.fix_kind,
-        summary=f"{row.function or 'a function'}(): {summary}",
+        summary=f"{called(row.function)}: {summary}",
         fix=inner.fix if inner else words.fix,
         subject=op or cause or row.exception,
         diff=diff_of(facts.sources, rule, row, op=op, cause=cause, size=pinned[2] if pinned else None),

@@ -14,9 +14,10 @@ from compilescope.advice.facts import Facts, Named, Rows
 from compilescope.advice.finding import Finding, Severity
 from compilescope.advice.hints import check_hint
 from compilescope.advice.hooks import is_hook
-from compilescope.advice.library import debug_switch, is_foreign, is_installed
+from compilescope.advice.library import debug_switch, is_foreign, is_installed, is_standard, library_fix
 from compilescope.advice.rewrites import edit_of
 from compilescope.advice.whole_graph import held_open, whole_graph
+from compilescope.analysis.paths import called
 from compilescope.analysis.report import GraphBreak
 
 _HOT = 100  # executions from which a split costs more than its compile
@@ -53,6 +54,8 @@ def _rule(facts: Facts, row: GraphBreak) -> str:
     slug = causes[0]
     if slug in _WHOEVER_CALLS:
         return slug
+    if WORDS[slug].fix_kind == SIDE_EFFECT and _called_directly(row):
+        return slug
     if row.library:
         return "break_in_library"
     if WORDS[slug].fix_kind == SIDE_EFFECT and is_foreign(facts, row):
@@ -72,14 +75,21 @@ def _finding(facts: Facts, rows: Rows, group: Sequence[Named[GraphBreak]], *, ch
         failures=rows.refusals_of(recompiles),
     )
     rule = _rule_of_group(facts, group)
-    foreign = rule == "break_in_library" or (rule == "copy_of_tensor" and group[0].row.library)
-    place = _callers_place(facts, group[0].row) if foreign else None
-    place = place or place_of_break(group[0].row)
+    row = group[0].row
+    foreign = rule == "break_in_library" or (row.library and rule not in _NOT_IN_PLACE)
+    place = _callers_place(facts, row) if foreign else None
+    place = place or place_of_break(row)
     telling = _telling(facts, rule, place, cause)
     if changes > 1:
-        more = f"one of {changes} changes that {place.function}() needs before it can be one graph"
+        more = f"one of {changes} changes that {called(place.function)} needs before it can be one graph"
         telling = replace(telling, notes=(*telling.notes, more))
     return finding(facts, cause, place, telling, _severity(facts, rule, cause))
+
+
+def _called_directly(row: GraphBreak) -> bool:
+    """``log.info()`` behind a break is compiled as a function of its own: the call is the program's."""
+    caller = row.call_path[-2] if len(row.call_path) > 1 else None
+    return caller is not None and not is_installed(caller) and is_standard(row.file)
 
 
 def _rule_of_group(facts: Facts, group: Sequence[Named[GraphBreak]]) -> str:
@@ -96,8 +106,8 @@ def _telling(facts: Facts, rule: str, place: Place, cause: Cause) -> Telling:
     hints = [check_hint(facts.sources, n.row, grows=grows) for n in cause.breaks]
     notes = [*dict.fromkeys(h for h in hints if h), *_effects(cause), *held_open(facts, cause)]
     notes += whole_graph(facts, [n.row for n in cause.breaks])
-    summary = f"{place.function}(): {_plain(rule, first)}"
-    fix = words.fix
+    summary = f"{called(place.function)}: {_plain(rule, first)}"
+    fix = library_fix(first) or words.fix if rule == "break_in_library" else words.fix
     switch = debug_switch(facts, first) if rule == "library_debug_code" else None
     if switch:
         fix = f"set {switch} to a false value before compiling"
@@ -153,6 +163,8 @@ def _callers_place(facts: Facts, row: GraphBreak) -> Place | None:
 
 
 def _severity(facts: Facts, rule: str, cause: Cause) -> Severity:
+    if facts.compiles_nothing and any(n.row is facts.first_break for n in cause.breaks):
+        return "critical"  # nothing of the program is compiled, and it begins here
     if rule == "optimizer_step" or (rule == "backward_in_region" and facts.uses_compiled_autograd):
         return "note"
     skipped = any(r != "resumable" for n in cause.breaks for r in n.row.resume)

@@ -9,6 +9,10 @@ from compilescope.advice.facts import Facts
 from compilescope.advice.sources import names_in
 from compilescope.analysis.report import GraphBreak
 
+_KNOWN = {
+    "torch/nn/parallel/distributed.py": "compile the module before it is wrapped: "
+    "DistributedDataParallel(torch.compile(module))",
+}
 _INSTALLED = ("site-packages/", "dist-packages/")
 
 
@@ -23,6 +27,16 @@ def is_foreign(facts: Facts, site: GraphBreak) -> bool:
 def is_installed(file: str) -> bool:
     """Torch, an installed package, the standard library, or code that was generated."""
     return file.startswith(("torch/", "<")) or any(part in file for part in (*_INSTALLED, "/lib/python3"))
+
+
+def is_standard(file: str) -> bool:
+    """A module of Python's standard library."""
+    return "/lib/python3" in file and not any(part in file for part in _INSTALLED)
+
+
+def library_fix(site: GraphBreak) -> str | None:
+    """What helps against the break of a library that is known."""
+    return next((fix for file, fix in _KNOWN.items() if site.file.endswith(file)), None)
 
 
 def debug_switch(facts: Facts, site: GraphBreak) -> str | None:

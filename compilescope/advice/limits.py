@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from compilescope.advice.cause import Cause, Place, Telling, finding
 from compilescope.advice.facts import Facts, Named, Rows
 from compilescope.advice.finding import Finding
+from compilescope.analysis.paths import called
 from compilescope.analysis.report import LimitHit
 
 
@@ -22,7 +23,7 @@ def unexplained_limits(facts: Facts, rows: Rows) -> Iterator[Finding]:
         telling = Telling(
             rule="recompile_limit_hit",
             fix_kind="see_guard",
-            summary=f"{row.function}() hit the recompile limit and runs without torch.compile",
+            summary=f"{called(row.function)} hit the recompile limit and runs without torch.compile",
             fix="find what changes between calls" + (f": torch last named {last}" if last else ""),
             subject=last or "limit",
             confidence="low",

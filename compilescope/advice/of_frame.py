@@ -7,6 +7,7 @@ from dataclasses import replace
 from compilescope.advice.cause import Cause, Place, Telling, finding
 from compilescope.advice.facts import Facts
 from compilescope.advice.finding import Confidence, Finding, Saving, Severity
+from compilescope.analysis.paths import called
 from compilescope.analysis.report import Frame
 
 
@@ -26,7 +27,7 @@ def of_frame(
     telling = Telling(
         rule=rule,
         fix_kind=fix_kind,
-        summary=f"{frame.function}(): {summary}",
+        summary=f"{called(frame.function)}: {summary}",
         fix=fix,
         subject=rule,
         confidence=confidence,

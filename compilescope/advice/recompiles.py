@@ -12,6 +12,7 @@ from compilescope.advice.fill import fill
 from compilescope.advice.finding import Finding, Severity
 from compilescope.advice.recompile_diffs import diff_of
 from compilescope.advice.recompile_words import WORDS
+from compilescope.analysis.paths import called
 from compilescope.analysis.report import Recompile
 from compilescope.analysis.worst import steps
 
@@ -93,7 +94,7 @@ def finding_of(
     telling = Telling(
         rule=rule,
         fix_kind=words.fix_kind,
-        summary=f"{head.function}(): {fill(words.summary, values)}",
+        summary=f"{called(head.function)}: {fill(words.summary, values)}",
         fix=fill(words.fix, values),
         subject=rule if rule in _SEVERAL else subject_of(head),
         diff=diff_of(facts.sources, rule, head),

@@ -29,7 +29,7 @@ from compilescope.analysis.ladders import ladders
 from compilescope.analysis.left_out import left_out, missed
 from compilescope.analysis.lengths import few
 from compilescope.analysis.limits import limit_hits
-from compilescope.analysis.paths import Paths
+from compilescope.analysis.paths import Paths, called
 from compilescope.analysis.phases import phases
 from compilescope.analysis.ranks import (
     merged_breaks,
@@ -175,7 +175,7 @@ def _unfinished(indexes: Sequence[Index]) -> str | None:
             cut = any(c.started and c.has_code is None for c in frame.compiles)
             if cut and not index.process.complete and index.process.kind == "recording":
                 place = index.blamed(frame)
-                return f"{place.function}() ({index.paths.at(place.file, place.line)})"
+                return f"{called(place.function)} ({index.paths.at(place.file, place.line)})"
     return None
 
 

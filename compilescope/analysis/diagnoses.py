@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from compilescope.analysis.caches import cache_totals, served_from_cache
 from compilescope.analysis.failures import failed
 from compilescope.analysis.index import Index
+from compilescope.analysis.paths import called
 from compilescope.analysis.report import Diagnosis, Skip
 
 _DISABLING = ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE")
@@ -85,6 +86,9 @@ def _all_broken(index: Index, _: Sequence[Skip]) -> Diagnosis | None:
     if not index.breaks:
         return None
     text = "Nothing was compiled: every function broke, or was skipped, before its first operation."
+    first = index.breaks[0].text
+    if first.file is not None and first.line is not None:
+        text += f" The first break: {index.paths.at(first.file, first.line)}."
     return Diagnosis("no_operation_compiled", text, index.process.id)
 
 
@@ -95,7 +99,7 @@ def _all_skipped(index: Index, skips: Sequence[Skip]) -> Diagnosis | None:
     reason, _ = Counter(s.reason or "unknown reason" for s in own).most_common(1)[0]
     first = own[0]
     text = (
-        f"Nothing was compiled: torch looked at {first.function}() {first.file}:{first.line}"
+        f"Nothing was compiled: torch looked at {called(first.function)} {first.file}:{first.line}"
         f"{f' and {len(own) - 1} more' if len(own) > 1 else ''} and skipped it ({reason})."
     )
     return Diagnosis("every_frame_skipped", text, index.process.id)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 _TORCH = re.compile(r"(?:^|/)(?:site|dist)-packages/(torch/.+)$")
 _PACKAGES = re.compile(r"(?:^|/)(?:site|dist)-packages/(.+)$")
 _STDLIB = re.compile(r"/lib/python3\.\d+t?/(.+)$")
+_NAMELESS = {"<module>": "module level", "<lambda>": "a lambda"}
 _GENERATED = ("<frozen ", "<eval_with_key>", "<torch_package")
 
 
@@ -38,6 +39,11 @@ class Paths:
 
     def at(self, file: str, line: int) -> str:
         return f"{self.show(file)}:{line}"
+
+
+def called(function: str | None) -> str:
+    """A function as a sentence names it: ``forward()``, and words for code without a name of its own."""
+    return _NAMELESS.get(function or "", f"{function or 'a function'}()")
 
 
 def match_suffix(cut: str, known: Iterable[str]) -> str | None:

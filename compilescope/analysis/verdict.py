@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
+from compilescope.analysis.paths import called
 from compilescope.analysis.report import (
     Diagnosis,
     Failure,
@@ -68,11 +70,9 @@ def _failures(failures: Sequence[Failure]) -> list[str]:
         return []
     first = failures[0]
     where = f" ({first.file}:{first.line})" if first.file else ""
-    more = f", and {count(len(failures) - 1, 'more compile')}" if len(failures) > 1 else ""
+    more = f"; {count(len(failures) - 1, 'more compile')} failed" if len(failures) > 1 else ""
     fate = "runs WITHOUT torch.compile" if first.suppressed else "raised an error"
-    return [
-        f"Compiling {first.function or 'a function'}(){where} failed with {first.exception} and {fate}{more}."
-    ]
+    return [f"Compiling {called(first.function)}{where} failed with {first.exception} and {fate}{more}."]
 
 
 def _raises(limit: LimitHit, failures: Sequence[Failure]) -> bool:
@@ -83,7 +83,7 @@ def _raises(limit: LimitHit, failures: Sequence[Failure]) -> bool:
 def _limits(limits: Sequence[LimitHit], recompiles: Sequence[Recompile]) -> list[str]:
     if not limits:
         return []
-    names = [f"{limit.function}()" for limit in limits[:2]]
+    names = [_limited(limit) for limit in limits[:2]]
     more = f" and {len(limits) - 2} more" if len(limits) > 2 else ""
     verb = "now run" if len(limits) > 1 else "now runs"
     sentence = f"{' and '.join(names)}{more} hit the recompile limit and {verb} WITHOUT torch.compile."
@@ -96,25 +96,44 @@ def _limits(limits: Sequence[LimitHit], recompiles: Sequence[Recompile]) -> list
     return [sentence, "It did not settle."]
 
 
+def _limited(limit: LimitHit) -> str:
+    """A frame of torch's own (``Sequential.forward``) stands at the line that calls it."""
+    at_the_call = limit.called_from == f"{limit.file}:{limit.line} {limit.function}"
+    return f"What {limit.file}:{limit.line} calls" if at_the_call else called(limit.function)
+
+
 def _breaks(breaks: Sequence[GraphBreak]) -> list[str]:
-    own = [b for b in breaks if not b.library]
+    own = {(b.file, b.line) for b in breaks if not b.library}
     if not own:
         return []
-    hot = max(own, key=lambda b: b.runtime_hits or 0)
-    which = "the line" if len(own) == 1 else "the line that breaks most"
-    ran = f"; {which}, {hot.file}:{hot.line}, ran {count(hot.runtime_hits, 'time')}"
-    verb = "splits" if len(own) == 1 else "split"
-    return [f"{count(len(own), 'graph break')} {verb} the compiled code{ran if hot.runtime_hits else ''}."]
+    hot = max((b for b in breaks if not b.library), key=lambda b: b.runtime_hits or 0)
+    place = f"{hot.file}:{hot.line}"
+    times = count(hot.runtime_hits, "time") if hot.runtime_hits else None
+    if len(own) == 1:
+        return [f"1 line of your code breaks the graph{f', {times}' if times else ''}: {place}."]
+    most = f", most often {place} ({times})" if times else ""
+    return [f"{count(len(own), 'line')} of your code break the graph{most}."]
 
 
 def _recompiles(totals: Totals, recompiles: Sequence[Recompile], limits: Sequence[LimitHit]) -> list[str]:
     if not totals.recompiles or limits:
         return []
-    costly = [r for r in recompiles if not r.benign and r.caused_by is None]
+    made = count(totals.recompiles, "recompile")
+    costly = [r for r in recompiles if not r.benign]
     if not costly:
-        return [f"{count(totals.recompiles, 'recompile')}, none of which will repeat."] if recompiles else []
-    head = costly[0]
-    return [f"{count(totals.recompiles, 'recompile')}, most of it {head.function}(): {head.source} changed."]
+        fate = "which will not repeat" if totals.recompiles == 1 else "none of which will repeat"
+        return [f"{made}, {fate}."] if recompiles else []
+    head = next((r for r in costly if r.caused_by is None), costly[0])
+    if head.caused_by:
+        return [f"{made} behind the graph break at {head.caused_by}."]
+    by_cause: dict[tuple[str, str, str], int] = defaultdict(int)
+    for row in recompiles:
+        by_cause[row.file, row.function, row.source] += row.count
+    if totals.recompiles > 1 and max(by_cause.values()) == 1:
+        return [f"{made}, each for another reason."]
+    same = by_cause[head.file, head.function, head.source]
+    share = "" if totals.recompiles == 1 else " all" if same >= totals.recompiles else f" {same} of them"
+    return [f"{made},{share} because {head.source} changed in {called(head.function)}."]
 
 
 def _clean(totals: Totals, breaks: Sequence[GraphBreak], failures: Sequence[Failure]) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from compilescope.analysis.paths import called
 from compilescope.analysis.ranks import (
     merged_breaks,
     merged_failures,
@@ -149,7 +150,7 @@ def show(value: Any) -> str:
 def _limit(limit: LimitHit, causes: Sequence[Recompile], each: str | None) -> list[Worst]:
     own = sorted(causes, key=lambda r: (-r.count, -r.named_by_torch))
     if not own:
-        title = f"{limit.function}() hit the recompile limit"
+        title = f"{called(limit.function)} hit the recompile limit"
         return [
             Worst(
                 "limit_hit",
@@ -168,7 +169,7 @@ def _limit(limit: LimitHit, causes: Sequence[Recompile], each: str | None) -> li
     for rank, cause in enumerate(own[:_MAX_CAUSES]):
         ordinal = ("second", "third", "fourth")[min(rank - 1, 2)] if rank else ""
         title = (
-            f"{limit.function}() recompiles because {because(cause)}"
+            f"{called(limit.function)} recompiles because {because(cause)}"
             if not rank
             else (f"same function, {ordinal} cause: {because(cause)}")
         )
@@ -228,7 +229,7 @@ def _break(row: GraphBreak, recompiles: Sequence[Recompile]) -> Worst:
         "tail_skipped": "the rest of the function runs eager",
     }
     lost = [effect[r] for r in row.resume if r in effect]
-    title = f"graph break in {row.function}(): {row.reason}"
+    title = f"graph break in {called(row.function)}: {row.reason}"
     note = "; ".join(filter(None, [*lost, where(row.process)])) or None
     if row.library:
         note = "inside a library, not your code" + (f"; {note}" if note else "")
@@ -260,7 +261,7 @@ def _together(rows: Sequence[Recompile]) -> tuple[int, float]:
 
 
 def _recompile(row: Recompile) -> Worst:
-    title = f"{row.function}() recompiles because {because(row)}"
+    title = f"{called(row.function)} recompiles because {because(row)}"
     note = "happens once, then both versions are kept: nothing to do" if row.benign else None
     if not row.benign and row.also_failed:
         total = max(row.also_failed_count, len(row.also_failed))
@@ -294,7 +295,7 @@ def detail(row: Recompile) -> str:
 
 def _failure(row: Failure) -> Worst:
     how = "was suppressed: it runs eager" if row.suppressed else "stopped the call"
-    title = f"compiling {row.function or 'a function'}() failed: {row.exception}"
+    title = f"compiling {called(row.function)} failed: {row.exception}"
     return Worst(
         "failure",
         title,

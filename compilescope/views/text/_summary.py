@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from compilescope.analysis.paths import called
 from compilescope.units import count, moment, size
 from compilescope.views.text._page import RESET, STYLES, Line, Page, cells
 from compilescope.views.text._worst import worst_lines
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from compilescope.analysis.report import Report, Totals
 
 _LABEL = 11
-_EVERYTHING = "compilescope summary REC --format json"
+_NEXT = ("compilescope advise", "compilescope report", "compilescope tui")
+_EVERYTHING = "compilescope advise"
 _CALLER = re.compile(r"(?P<place>.+:\d+) (?P<function>\S+)")
 
 
@@ -105,6 +107,8 @@ def _buckets(report: Report, page: Page) -> list[Line]:
 
 def _calls(totals: Totals) -> str:
     compiled, eager = totals.compiled_calls, totals.eager_calls
+    if compiled == 0 and eager == 0:
+        return "no compiled call"
     if compiled is None or eager is None:
         return f"{count(compiled, 'compiled call')}, {count(eager, 'eager call')}"
     return f"{eager:,} of {count(compiled + eager, 'call')} eager"
@@ -118,8 +122,10 @@ def _middle(report: Report, page: Page, room: int) -> list[Line]:
         also = _listing("Also: ", texts, page, 2)
         block = worst_lines(report.worst, page, room - 1 - len(also), _EVERYTHING)
         return [Line("FIX FIRST", "strong"), *block, *also]
-    if not texts:
-        return [] if report.diagnoses else [Line("FIX FIRST", "strong"), Line("  nothing found")]
+    if report.totals.graphs or not texts:
+        said = report.diagnoses and not report.totals.graphs
+        nothing = [] if said else [Line("FIX FIRST", "strong"), Line("  nothing found")]
+        return [*nothing, *_listing("Also: ", texts, page, 2)]
     lines = [Line(row) for text in texts for row in page.hanging("  -", text, 4, 3)]
     if len(lines) > room - 1:
         more = f"and more: {_EVERYTHING}"
@@ -129,7 +135,7 @@ def _middle(report: Report, page: Page, room: int) -> list[Line]:
 
 def _not_captured(report: Report, page: Page) -> list[Line]:
     places = [report.missing, *(p.missing for p in report.processes), *(g.missing for g in report.graphs)]
-    facts = list(dict.fromkeys(f"{m.fact} ({m.reason})" for missing in places for m in missing))
+    facts = list(dict.fromkeys(f"{_fact(m.fact)} ({m.reason})" for missing in places for m in missing))
     called = next((_caller(item.called_from) for item in report.worst if item.called_from), None)
     called = page.clean(f"Called from {called}") if called else ""
     if not facts:
@@ -138,10 +144,16 @@ def _not_captured(report: Report, page: Page) -> list[Line]:
     return [*lines, Line(page.middle(called, page.width))] if called else lines
 
 
+def _fact(fact: str) -> str:
+    """ "runtime_hits of train.py:9" reads "how often train.py:9 ran": the others are words as they are."""
+    of = fact.removeprefix("runtime_hits of ")
+    return fact if of == fact else f"how often {of} ran"
+
+
 def _caller(called_from: str) -> str:
     """'train.py:19 main' reads 'main(), train.py:19'; any other form stays as it is."""
     match = _CALLER.fullmatch(called_from)
-    return f"{match['function']}(), {match['place']}" if match else called_from
+    return f"{called(match['function'])}, {match['place']}" if match else called_from
 
 
 def _warnings(report: Report, page: Page) -> list[Line]:
@@ -150,7 +162,8 @@ def _warnings(report: Report, page: Page) -> list[Line]:
     unknown = [f"{kind} ({number:,})" for kind, number in sorted(report.unknown_records.items())]
     lines: list[Line] = []
     if not recording.complete:
-        counts = f"counts are as of {moment(recording.counts_as_of) or 'an unknown time'}"
+        at = moment(recording.counts_as_of)
+        counts = f"counts are as of {at}" if at else "its calls were not counted"
         lines += _listing("Incomplete: ", [f"the program did not close its recording; {counts}"], page, 2)
     lines += _listing(f"Damaged: {count(len(damage), 'place')}: ", damage, page, 2)
     lines += _listing("Records this version does not know: ", unknown, page, 1)
@@ -163,8 +176,16 @@ def _where(report: Report, page: Page) -> list[Line]:
     path = page.middle(page.clean(recording.path), page.width - _LABEL - len(suffix))
     return [
         Line("Recording".ljust(_LABEL) + path + suffix),
-        Line("Next".ljust(_LABEL) + "compilescope report     compilescope pack"),
+        Line(_next(page)),
     ]
+
+
+def _next(page: Page) -> str:
+    row = "Next".ljust(_LABEL) + _NEXT[0]
+    for command in _NEXT[1:]:
+        longer = f"{row}     {command}"
+        row = longer if cells(longer) <= page.width else row
+    return row
 
 
 def _listing(label: str, entries: list[str], page: Page, max_lines: int) -> list[Line]:

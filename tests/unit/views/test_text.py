@@ -56,7 +56,7 @@ def test_the_sample_of_a_growing_list() -> None:
         "      for v in stats.values():         len(stats) 0 -> 1 -> 2",
         "Not captured: nothing. Called from main(), 24_history_grows.py:19",
         "Recording  compilescope-24_history_grows.21398.compilescope (38 kB)",
-        "Next       compilescope report     compilescope pack",
+        "Next       compilescope advise     compilescope report     compilescope tui",
     ]
 
 
@@ -81,7 +81,7 @@ def test_a_diagnosis_beside_findings_is_not_lost() -> None:
 def test_what_is_left_out_is_counted() -> None:
     lines = render(builders.huge()).splitlines()
     shown = sum(bool(re.match(r"\d+ frame_\d+\(\)", line)) for line in lines)
-    assert f"and {3000 - shown:,} more: compilescope summary REC --format json" in lines
+    assert f"and {3000 - shown:,} more: compilescope advise" in lines
     assert 1 <= shown < 3000
     assert any(re.fullmatch(r"reason .*; and 3,000 more", line) for line in lines)
 
@@ -89,7 +89,7 @@ def test_what_is_left_out_is_counted() -> None:
 def test_dropped_detail_is_announced() -> None:
     long = replace(builders.history_grows().worst[0], note="word " * 60, cost="cost " * 30)
     lines = render(replace(builders.history_grows(), worst=[long] * 3)).splitlines()
-    assert "more on these: compilescope summary REC --format json" in lines
+    assert "more on these: compilescope advise" in lines
 
 
 def test_missing_facts_damage_and_incompleteness_are_shown() -> None:

@@ -1,0 +1,80 @@
+"""The sentences at the top: they name the right thing, agree with the counts, and promise nothing unknown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model_values import compiled, graph, graph_break, place, process, refused, run
+
+from compilescope.analysis.build import report_of
+from compilescope.analysis.paths import called
+from compilescope.analysis.report import Report
+from compilescope.model import Compile, Guard, GuardFailure, Location, Process
+
+F = place("f", 10)
+CONTAINER = "/venv/lib/python3.11/site-packages/torch/nn/modules/container.py"
+
+
+def _said(of: Process) -> str:
+    return " ".join(_report(of).verdict.sentences)
+
+
+def _report(of: Process) -> Report:
+    return report_of(run(of, script="train.py", cwd="/home/user"))
+
+
+def _changed(of: Compile, source: str, old: int, new: int) -> GuardFailure:
+    code = f"L['{source}'] == {old}"
+    guard = Guard("EQUALS_MATCH", f"L['{source}']", (code,), {"t": "int", "v": new})
+    newest = f"0/{of.id.recompile - 1}"
+    return GuardFailure(of.id, newest, True, f"{newest}: {code}", (guard,), {}, {}, {}, 1)
+
+
+def _recompiled(*changes: tuple[str, int, int]) -> Process:
+    compiles = [compiled(0, F, number) for number in range(len(changes) + 1)]
+    failures = tuple(_changed(c, *change) for c, change in zip(compiles[1:], changes, strict=True))
+    return process(*compiles, graphs=(graph(0),), guard_failures=failures)
+
+
+def test_one_recompile_is_not_most_of_anything() -> None:
+    assert "1 recompile, because i changed in f()." in _said(_recompiled(("i", 1, 2)))
+
+
+def test_a_cause_is_named_with_its_share() -> None:
+    of = _recompiled(("i", 1, 2), ("n", 0, 1), ("i", 2, 3))
+    assert "3 recompiles, 2 of them because i changed in f()." in _said(of)
+
+
+def test_several_causes_of_one_recompile_each_have_no_first() -> None:
+    assert "2 recompiles, each for another reason." in _said(_recompiled(("i", 1, 2), ("n", 0, 1)))
+
+
+def test_a_function_of_torchs_own_stands_at_the_line_that_calls_it() -> None:
+    """``torch.compile(nn.Sequential(...))``, called at module level, which itself is not compiled."""
+    forward = Location(CONTAINER, 250, "forward")
+    call = (place("<module>", 11),)
+    made, over = compiled(0, forward, call=call), refused(0, forward, 1, call=call)
+    assert "What train.py:11 calls hit the recompile limit" in _said(process(made, over, graphs=(graph(0),)))
+
+
+def test_breaks_of_the_program_are_counted_as_lines() -> None:
+    lines = [("/home/user/train.py", line, "f") for line in (11, 12)]
+    first, second = (graph_break(0, [line]) for line in lines)
+    compiles: tuple[Any, ...] = (compiled(0, F), compiled(1, F))
+    said = _said(process(*compiles, graphs=(graph(0),), breaks=(first, second)))
+    assert "2 lines of your code break the graph" in said
+
+
+def test_where_nothing_was_compiled_the_first_break_is_named() -> None:
+    event = graph_break(0, [("/home/user/train.py", 11, "f")])
+    report = _report(process(compiled(0, F, has_code=False), breaks=(event,)))
+    assert report.verdict.sentences[0].endswith("The first break: train.py:11.")
+
+
+def test_code_without_a_name_is_no_function() -> None:
+    assert [called(name) for name in ("f", "<module>", "<lambda>", None)] == [
+        "f()",
+        "module level",
+        "a lambda",
+        "a function()",
+    ]
