@@ -159,7 +159,7 @@ class GraphRecorded:
     """The rung's kernels were recorded as a CUDA graph, in ``wall_s`` seconds with its warm-up runs.
 
     A replay copies ``replay_bytes`` into static buffers; ``pool_bytes`` is what all recordings of the backend
-    hold together by now.
+    hold together by now. It is ``graphs`` CUDA graphs where each piece of a split graph has one.
     """
 
     backend: str
@@ -168,6 +168,7 @@ class GraphRecorded:
     wall_s: float
     replay_bytes: int
     pool_bytes: int
+    graphs: int = 1
 
 
 @dataclass(frozen=True, slots=True)

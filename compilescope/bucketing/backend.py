@@ -42,6 +42,7 @@ from compilescope.observer import BackendReset, DispatchCount, EntryCaptured, Ev
 Ladder = BucketLadder | Mapping[str, BucketLadder] | LadderProduct
 Build = Literal["capture", "warm_up"]
 Fallback = Literal["dynamic", "eager"]
+GraphMode = bool | Literal["shared", "pieces"]
 
 _numbers = itertools.count(1)
 
@@ -57,6 +58,7 @@ class BucketedBackend:
     captured a graph, or only by ``warm_up``, until which calls run eagerly and are counted so.
     ``cuda_graphs`` records static rungs as CUDA graphs; their outputs are valid until the next call of the
     model unless ``clone_outputs``. "shared" records the dynamic artifact at each of their sizes: one compile.
+    "pieces" records what ``split_ops`` leave between them, and runs those operators on each replay.
     ``pad`` are the contracts for ladders with pads. With ``verify`` a padded rung serves only after it has
     been compared with the unpadded graph, in ``warm_up`` at several sizes or at its first call. ``fallback``
     "eager" saves the compile of the dynamic artifact where the ladder serves all sizes that can occur.
@@ -76,7 +78,7 @@ class BucketedBackend:
         only: Sequence[Mapping[str, int]] | None = None,
         budget: int | None = None,
         build: Build = "capture",
-        cuda_graphs: bool | Literal["shared"] = False,
+        cuda_graphs: GraphMode = False,
         clone_outputs: bool = False,
         pad: Sequence[Pad] = (),
         verify: bool = False,
@@ -101,13 +103,15 @@ class BucketedBackend:
             raise UsageError(
                 "cuda_graphs='shared' records the dynamic artifact, which fallback='eager' leaves out"
             )
+        if cuda_graphs not in (False, True, "shared", "pieces"):
+            raise UsageError(f"cuda_graphs={cuda_graphs!r} is neither a bool nor 'shared' nor 'pieces'")
         self._build: Build = build
         self._thread = threading.local()
         self._entries: list[Entry] = []
         self._bypassed: dict[int, list[int]] = {}
         self._retired: list[DispatchCount] = []
         self._events: list[Event] = []
-        self.graphs = self._own_graphs(clone_outputs, cuda_graphs == "shared") if cuda_graphs else None
+        self.graphs = self._own_graphs(clone_outputs, cuda_graphs) if cuda_graphs else None
         self._bound: WeakKeyDictionary[Any, dict[str, BoundName]] = WeakKeyDictionary()
         self._next_entry = itertools.count()
         observer.announce(self)
@@ -247,10 +251,24 @@ class BucketedBackend:
         earlier = self._bound.get(shape_env, {})
         return {name: bound for name, bound in earlier.items() if here.issuperset(bound.symbols)}
 
-    def _own_graphs(self, clone_outputs: bool, share_code: bool) -> CudaGraphs:
+    def _own_graphs(self, clone_outputs: bool, mode: GraphMode) -> CudaGraphs:
         if self._compiler.records_graphs:
             raise UsageError("cuda_graphs=True, and the mode or options make Inductor record graphs too")
-        return CudaGraphs(self.name, self._report, clone_outputs=clone_outputs, share_code=share_code)
+        runs_eagerly = None
+        if mode == "pieces":
+            if not isinstance(self._compiler, PiecewiseCompiler):
+                raise UsageError(
+                    "cuda_graphs='pieces' records what lies between split_ops, and there are none",
+                    hint="Give split_ops, or cuda_graphs=True to record each rung whole.",
+                )
+            runs_eagerly = self._compiler.matches
+        return CudaGraphs(
+            self.name,
+            self._report,
+            clone_outputs=clone_outputs,
+            share_code=mode == "shared",
+            runs_eagerly=runs_eagerly,
+        )
 
     def _bypass(self, number: int, graph_module: fx.GraphModule, example_inputs: Sequence[Any]) -> Any:
         calls = self._bypassed[number] = [0]

@@ -9,12 +9,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import fx
 
 from compilescope.errors import UsageError
+
+if TYPE_CHECKING:
+    from compilescope.bucketing.piecewise.sequence import PieceSequence
 
 Artifact = Callable[..., Any]
 Inner = str | Callable[[fx.GraphModule, Sequence[Any]], Artifact]
@@ -22,11 +25,16 @@ Inner = str | Callable[[fx.GraphModule, Sequence[Any]], Artifact]
 
 @dataclass(slots=True)
 class CompileNotes:
-    """What a compile left behind. ``code`` is the generated source, one text per graph."""
+    """What a compile left behind. ``code`` is the generated source, one text per graph.
+
+    Of a graph to be split: ``sequence`` are its pieces, or ``not_split`` says why it has none.
+    """
 
     cache: str = "none"
     kernels: int | None = None
     code: list[str] = field(default_factory=list)
+    sequence: PieceSequence | None = None
+    not_split: str | None = None
 
 
 class InnerCompiler:

@@ -7,12 +7,12 @@ import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
 from compilescope.bucketing import warm_up as warming
-from compilescope.bucketing.backend import BucketedBackend, Build, Fallback, Ladder
+from compilescope.bucketing.backend import BucketedBackend, Build, Fallback, GraphMode, Ladder
 from compilescope.bucketing.example import Example, NamedTensor, named_tensors
 from compilescope.bucketing.explain import Explanation
 from compilescope.bucketing.identify import Dims
@@ -145,7 +145,7 @@ def bucketed(
     only: Sequence[Mapping[str, int]] | None = None,
     budget: int | None = None,
     build: Build = "capture",
-    cuda_graphs: bool | Literal["shared"] = False,
+    cuda_graphs: GraphMode = False,
     clone_outputs: bool = False,
     pad: Sequence[Pad] = (),
     verify: bool = False,

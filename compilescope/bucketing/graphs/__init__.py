@@ -8,9 +8,10 @@
 from __future__ import annotations
 
 from compilescope.bucketing.graphs.artifact import GraphedArtifact
-from compilescope.bucketing.graphs.buffers import BufferPlan, StaticBuffers
+from compilescope.bucketing.graphs.buffers import BufferPlan, Slots, StaticBuffers
+from compilescope.bucketing.graphs.cuda import CudaRecorder
 from compilescope.bucketing.graphs.graphs import CudaGraphs
-from compilescope.bucketing.graphs.recorder import CudaRecorder, Recorder, Recording
+from compilescope.bucketing.graphs.recorder import Recorder, Recording, Tape
 from compilescope.bucketing.graphs.report import GraphLine, GraphReport
 from compilescope.bucketing.graphs.skip import skip_reason
 
@@ -23,6 +24,8 @@ __all__ = [
     "GraphedArtifact",
     "Recorder",
     "Recording",
+    "Slots",
     "StaticBuffers",
+    "Tape",
     "skip_reason",
 ]

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
-from compilescope.bucketing.graphs.buffers import BufferPlan, StaticBuffers
+from compilescope.bucketing.graphs.buffers import BufferPlan, Slots, StaticBuffers
 from compilescope.bucketing.graphs.deferred import DeferredPad, deferred_pad, made
-from compilescope.bucketing.graphs.recorder import Recording
+from compilescope.bucketing.graphs.pieces import PieceRecording, Replay
+from compilescope.bucketing.graphs.recorder import Recording, Tape
 from compilescope.bucketing.graphs.session import Session
 from compilescope.bucketing.inner import Artifact
+from compilescope.bucketing.piecewise.sequence import PieceSequence
 
 _log = logging.getLogger(__name__)
 
@@ -23,6 +26,8 @@ ADDRESS_SETS = 8
 RECORDINGS = 32
 """How often one rung is recorded before it is given up: its parameters move with every call."""
 
+WRITES_WHAT_IS_COPIED = "an input that is written shares its memory with one that is copied"
+
 Report = Callable[["GraphedArtifact", Recording | None, str | None], None]
 
 
@@ -30,7 +35,8 @@ class GraphedArtifact:
     """Called like the artifact it wraps, which serves whatever a replay may not.
 
     An argument may come from ``deferred_pad``, which has the place of ``torch.nn.functional.pad``.
-    ``mutated`` are positions of kept inputs that the graph writes: runs before the recording must not show.
+    ``mutated`` are positions of inputs that the graph writes where they are: runs before the recording must
+    not show. With ``sequence`` its pieces are recorded, and results of operators copied into ``slots``.
     """
 
     deferred_pad = staticmethod(deferred_pad)
@@ -45,13 +51,18 @@ class GraphedArtifact:
         session: Session,
         report: Report,
         mutated: Sequence[int] = (),
+        sequence: PieceSequence | None = None,
+        slots: Slots | None = None,
     ) -> None:
         self.label = label
         self.plan = plan
+        self.note = ""
         self.clones = False
         self.given_up: str | None = None
         self.replays = 0
         self.recorded = 0
+        self.graphs = 0
+        self.copied_bytes = plan.copied_bytes
         self.run_plainly: Counter[str] = Counter()
         self._artifact = artifact
         self._device = device
@@ -59,13 +70,16 @@ class GraphedArtifact:
         self._session = session
         self._report = report
         self._mutated = tuple(mutated)
+        self._sequence = sequence
+        self._slots = Slots() if slots is None else slots
+        self._written = tuple(each for each in mutated if sequence is not None and each in sequence.passed)
         self._views: list[tuple[int, torch.Tensor]] | None = None
         self._recordings: dict[tuple[int, ...], Recording] = {}
         self._addresses = _address_reader(plan.kept)
 
     def __call__(self, *a: Any) -> Any:
         with self._session.lock:
-            reason = self.given_up or self._session.refusal(self._device)
+            reason = self.given_up or self._session.refusal(self._device) or self._shared_memory(a)
             if reason is None:
                 outputs = self._replayed(a)
                 if outputs is not None:
@@ -73,6 +87,15 @@ class GraphedArtifact:
                 reason = self.given_up or "not recorded"
             self.run_plainly[reason] += 1
         return self._artifact(*map(made, a))
+
+    def _shared_memory(self, a: tuple[Any, ...]) -> str | None:
+        """The copy of an input would not show what an operator writes into another input on its memory."""
+        if not self._written:
+            return None
+        written = {_storage_of(a[position]) for position in self._written}
+        if any(_storage_of(a[each.position]) in written for each in self.plan.copied):
+            return WRITES_WHAT_IS_COPIED
+        return None
 
     def _replayed(self, a: tuple[Any, ...]) -> list[Any] | None:
         addresses = self._addresses(a)
@@ -83,10 +106,10 @@ class GraphedArtifact:
                 return None
         else:
             self._fill(a)
-        recording.replay()
+        outputs = recording.replay(a)
         self.replays += 1
         hand_out = _clone if self._session.must_clone(self) else _alias
-        return [hand_out(each) if isinstance(each, torch.Tensor) else each for each in recording.outputs]
+        return [hand_out(each) if isinstance(each, torch.Tensor) else each for each in outputs]
 
     def _record(self, a: tuple[Any, ...], addresses: tuple[int, ...]) -> Recording | None:
         if self.recorded >= RECORDINGS:
@@ -105,6 +128,8 @@ class GraphedArtifact:
             return None
         self._recordings[addresses] = recording
         self.recorded += 1
+        self.graphs += recording.graphs
+        self.copied_bytes = self.plan.copied_bytes + recording.copied_bytes
         self._report(self, recording, None)
         return recording
 
@@ -112,15 +137,27 @@ class GraphedArtifact:
         if self._views is None:
             self._views = [(each.position, self._buffers.view(each)) for each in self.plan.copied]
         self._fill(a)
-        arguments = list(a)
-        for position, view in self._views:
-            arguments[position] = view
-        written = [(a[position], a[position].clone()) for position in self._mutated]
+        views = dict(self._views)
+        arguments = [
+            views[position] if position in views else made(value) for position, value in enumerate(a)
+        ]
+        written = [(arguments[position], arguments[position].clone()) for position in self._mutated]
+        started = time.perf_counter()
         try:
-            return self._session.recorder.record(lambda: self._artifact(*arguments), self._device)
+            with self._session.recorder.tape(self._device) as tape:
+                tape.rehearse(lambda: self._artifact(*arguments))
+                replay, graphs, copied_bytes = self._captured(tape, arguments)
         finally:
             for tensor, before in written:
                 tensor.copy_(before)
+        return Recording(replay, graphs, time.perf_counter() - started, copied_bytes)
+
+    def _captured(self, tape: Tape, arguments: Sequence[Any]) -> tuple[Replay, int, int]:
+        if self._sequence is not None:
+            pieces = PieceRecording(tape, self._sequence, arguments, self._slots)
+            return pieces.record(), pieces.graphs, pieces.copied_bytes
+        replay, owned = tape.capture(self._artifact, arguments)
+        return _whole(replay, tape.left_to_the_pool(owned)), int(replay is not None), 0
 
     def _fill(self, a: tuple[Any, ...]) -> None:
         assert self._views is not None
@@ -130,6 +167,20 @@ class GraphedArtifact:
                 given.copy_to(view)
             else:
                 view.copy_(given)
+
+
+def _whole(replay: Callable[[], None] | None, outputs: Sequence[Any]) -> Replay:
+    def replayed(_arguments: Sequence[Any]) -> Sequence[Any]:
+        if replay is not None:
+            replay()
+        return outputs
+
+    return replayed
+
+
+def _storage_of(value: Any) -> int | None:
+    value = value.tensor if isinstance(value, DeferredPad) else value
+    return value.untyped_storage().data_ptr() if isinstance(value, torch.Tensor) else None
 
 
 def _address_reader(kept: Sequence[int]) -> Callable[[tuple[Any, ...]], tuple[int, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -22,6 +22,12 @@ class CopiedInput:
     offset: int
     dtype: torch.dtype
     device: torch.device
+
+    @classmethod
+    def like(cls, tensor: torch.Tensor, name: str, position: int = -1) -> CopiedInput:
+        """``tensor`` has plain sizes, strides and offset."""
+        shape, stride = tuple(tensor.shape), tuple(tensor.stride())
+        return cls(position, name, shape, stride, int(tensor.storage_offset()), tensor.dtype, tensor.device)
 
     @property
     def extent_bytes(self) -> int:
@@ -45,27 +51,25 @@ class BufferPlan:
     kept: tuple[int, ...]
 
     @classmethod
-    def of(cls, inputs: Sequence[Placeholder], arguments: Sequence[object]) -> BufferPlan:
-        """``arguments`` are those the rung was compiled with: plain sizes, strides and offsets."""
+    def of(
+        cls,
+        inputs: Sequence[Placeholder],
+        arguments: Sequence[object],
+        passed: Collection[int] = (),
+    ) -> BufferPlan:
+        """``arguments`` are those the rung was compiled with: plain sizes, strides and offsets.
+
+        Those at the positions ``passed`` are neither copied nor kept: no recording reads them.
+        """
         copied: list[CopiedInput] = []
         kept: list[int] = []
         for each, argument in zip(inputs, arguments, strict=True):
-            if not isinstance(argument, torch.Tensor):
+            if not isinstance(argument, torch.Tensor) or each.position in passed:
                 continue
             if each.keeps_address or isinstance(argument, torch.nn.Parameter):
                 kept.append(each.position)
-                continue
-            copied.append(
-                CopiedInput(
-                    each.position,
-                    each.name,
-                    tuple(argument.shape),
-                    tuple(argument.stride()),
-                    int(argument.storage_offset()),
-                    argument.dtype,
-                    argument.device,
-                )
-            )
+            else:
+                copied.append(CopiedInput.like(argument, each.name, each.position))
         return cls(tuple(copied), tuple(kept))
 
     @property
@@ -89,17 +93,49 @@ class StaticBuffers:
         key = (wanted.position, wanted.device)
         buffer = self._buffers.get(key)
         if buffer is None or buffer.numel() < wanted.extent_bytes:
-            # Not under inference mode: whoever copies to it later may not be.
-            with torch.inference_mode(False):
-                buffer = torch.zeros(wanted.extent_bytes, dtype=torch.uint8, device=wanted.device)
-            self._buffers[key] = buffer
-        with torch.inference_mode(False):
-            start = buffer[: wanted.extent_bytes].view(wanted.dtype)
-            return start.as_strided(wanted.shape, wanted.stride, wanted.offset)
+            buffer = self._buffers[key] = _buffer_for(wanted)
+        return _laid_out(buffer, wanted)
 
     @property
     def size_bytes(self) -> int:
         return sum(buffer.numel() for buffer in self._buffers.values())
+
+
+class Slots:
+    """Buffers for the results of operators, shared by all rungs: a slot is free when no live value has it."""
+
+    def __init__(self) -> None:
+        self._buffers: list[torch.Tensor] = []
+
+    def take(self, wanted: CopiedInput, taken: Collection[int | None]) -> torch.Tensor:
+        """The smallest free slot that is large enough, else a new one. ``taken`` are storages in use."""
+        free = [
+            buffer
+            for buffer in self._buffers
+            if buffer.device == wanted.device
+            and buffer.numel() >= wanted.extent_bytes
+            and buffer.untyped_storage()._cdata not in taken
+        ]
+        if not free:
+            free = [_buffer_for(wanted)]
+            self._buffers += free
+        return _laid_out(min(free, key=torch.Tensor.numel), wanted)
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(buffer.numel() for buffer in self._buffers)
+
+
+def _buffer_for(wanted: CopiedInput) -> torch.Tensor:
+    # Not under inference mode: whoever copies to it later may not be.
+    with torch.inference_mode(False):
+        return torch.zeros(wanted.extent_bytes, dtype=torch.uint8, device=wanted.device)
+
+
+def _laid_out(buffer: torch.Tensor, wanted: CopiedInput) -> torch.Tensor:
+    with torch.inference_mode(False):
+        start = buffer[: wanted.extent_bytes].view(wanted.dtype)
+        return start.as_strided(wanted.shape, wanted.stride, wanted.offset)
 
 
 def overlaps_itself(tensor: torch.Tensor) -> bool:

@@ -7,15 +7,18 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
+from torch import fx
 
 from compilescope.bucketing.compile import CapturedGraph, CompiledRung
 from compilescope.bucketing.graphs.artifact import GraphedArtifact
-from compilescope.bucketing.graphs.buffers import BufferPlan, StaticBuffers
-from compilescope.bucketing.graphs.recorder import CudaRecorder, Recorder, Recording
+from compilescope.bucketing.graphs.buffers import BufferPlan, Slots, StaticBuffers
+from compilescope.bucketing.graphs.cuda import CudaRecorder
+from compilescope.bucketing.graphs.recorder import Recorder, Recording
 from compilescope.bucketing.graphs.report import GraphLine, GraphReport
 from compilescope.bucketing.graphs.session import Session
-from compilescope.bucketing.graphs.skip import mutated_inputs, skip_reason
+from compilescope.bucketing.graphs.skip import Between, mutated_inputs, skip_reason
 from compilescope.bucketing.inner import Artifact
+from compilescope.bucketing.piecewise.sequence import PieceSequence
 from compilescope.bucketing.state import GlobalState
 from compilescope.observer import Event, GraphRecorded, GraphSkipped
 
@@ -24,6 +27,7 @@ class CudaGraphs:
     """Wraps the artifacts of static rungs. Outputs are valid until the next call unless ``clone_outputs``.
 
     With ``share_code`` a static rung is the dynamic artifact recorded at its sizes, where it is valid there.
+    With ``runs_eagerly`` the operators that it matches, those a graph was split at, are not recorded.
     """
 
     def __init__(
@@ -33,6 +37,7 @@ class CudaGraphs:
         *,
         clone_outputs: bool = False,
         share_code: bool = False,
+        runs_eagerly: Callable[[fx.Node], bool] | None = None,
         recorder: Recorder | None = None,
     ) -> None:
         self.share_code = share_code
@@ -41,12 +46,19 @@ class CudaGraphs:
         self._recorder: Recorder = CudaRecorder() if recorder is None else recorder
         self._session = Session(self._recorder, clone_outputs)
         self._buffers = StaticBuffers()
+        self._slots = Slots()
+        self._runs_eagerly = runs_eagerly
         self._graphed: list[tuple[int, GlobalState, GraphedArtifact]] = []
         self._skipped: list[GraphLine] = []
 
     def skip_reason(self, captured: CapturedGraph, compiled: CompiledRung) -> str | None:
         """Why this rung gets no graph; None when its first call will try."""
-        return skip_reason(captured, compiled, self._recorder.device_type)
+        sequence = self._sequence(compiled)
+        if sequence is None or self._runs_eagerly is None:
+            reason = skip_reason(captured, compiled, self._recorder.device_type)
+            return reason and f"{self._not_split(compiled)}{reason}"
+        between = Between(self._runs_eagerly, sequence.passed)
+        return skip_reason(captured, compiled, self._recorder.device_type, between)
 
     def wrap(
         self, entry: int, label: str, captured: CapturedGraph, compiled: CompiledRung, artifact: Artifact
@@ -57,12 +69,22 @@ class CudaGraphs:
             self._skipped.append(GraphLine(entry, label, reason))
             self._report(GraphSkipped(self._backend, entry, label, reason))
             return artifact
-        plan = BufferPlan.of(captured.inputs, compiled.world.arguments)
-        device = next(each.device for each in compiled.world.arguments if isinstance(each, torch.Tensor))
-        mutated = [each.position for each in mutated_inputs(captured, compiled)]
+        sequence = self._sequence(compiled)
+        passed = frozenset() if sequence is None else sequence.passed
+        tensors = [each for each in compiled.world.arguments if isinstance(each, torch.Tensor)]
         graphed = GraphedArtifact(
-            label, artifact, plan, device, self._buffers, self._session, self._reporter(entry), mutated
+            label,
+            artifact,
+            BufferPlan.of(captured.inputs, compiled.world.arguments, passed),
+            next(each.device for each in tensors if each.device.type == self._recorder.device_type),
+            self._buffers,
+            self._session,
+            self._reporter(entry),
+            [each.position for each in mutated_inputs(captured, compiled)],
+            sequence,
+            self._slots,
         )
+        graphed.note = self._not_split(compiled).removesuffix("; ")
         self._graphed.append((entry, captured.state, graphed))
         return graphed
 
@@ -91,6 +113,7 @@ class CudaGraphs:
         self._graphed.clear()
         self._skipped.clear()
         self._buffers = StaticBuffers()
+        self._slots = Slots()
 
     def report(self) -> GraphReport:
         lines = [
@@ -100,15 +123,27 @@ class CudaGraphs:
                 each.given_up,
                 each.recorded,
                 each.replays,
-                each.plan.copied_bytes,
+                each.copied_bytes,
                 tuple(each.run_plainly.items()),
+                each.graphs,
+                each.note,
             )
             for entry, _, each in self._graphed
         ]
-        return GraphReport((*lines, *self._skipped), self._recorder.pool_bytes(), self._buffers.size_bytes)
+        buffer_bytes = self._buffers.size_bytes + self._slots.size_bytes
+        return GraphReport((*lines, *self._skipped), self._recorder.pool_bytes(), buffer_bytes)
 
     def __str__(self) -> str:
         return str(self.report())
+
+    def _sequence(self, compiled: CompiledRung) -> PieceSequence | None:
+        return None if self._runs_eagerly is None else compiled.notes.sequence
+
+    def _not_split(self, compiled: CompiledRung) -> str:
+        """Why the rung is recorded whole, where pieces were asked for; else nothing."""
+        if self._runs_eagerly is None or compiled.notes.sequence is not None:
+            return ""
+        return f"not split: {compiled.notes.not_split or 'its outputs are nested'}; "
 
     def _reporter(self, entry: int) -> Callable[[GraphedArtifact, Recording | None, str | None], None]:
         def report(graphed: GraphedArtifact, recording: Recording | None, reason: str | None) -> None:
@@ -121,8 +156,9 @@ class CudaGraphs:
                     entry,
                     graphed.label,
                     recording.wall_s,
-                    graphed.plan.copied_bytes,
+                    graphed.copied_bytes,
                     self._recorder.pool_bytes(),
+                    recording.graphs,
                 )
             self._report(event)
 

@@ -1,36 +1,53 @@
-"""Recording a function's kernels and replaying them: the one module here that calls CUDA."""
+"""What records kernels and replays them: a tape for each recording. Tests bring their own."""
 
 from __future__ import annotations
 
-import bisect
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
 
-from compilescope.bucketing.graphs.outputs import left_to_the_pool, over_cuda
-
 WARM_UP_RUNS = 3
-"""Runs before the recording: kernels are loaded and autotuned, libraries make their workspaces."""
+"""Runs before the recording: kernels are loaded and autotuned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """``replay`` runs the kernels again on the same addresses and so overwrites ``outputs``.
+    """``replay`` takes the arguments of a call, whose copies are in the static buffers, and returns outputs.
 
-    Their memory may serve later recordings too. Whoever holds one of them holds the pool.
+    The next replay overwrites them; their memory may serve later recordings too. Whoever holds one of them
+    holds the pool. ``graphs`` counts CUDA graphs; ``copied_bytes`` are what a replay copies besides inputs.
     """
 
-    replay: Callable[[], None]
-    outputs: tuple[Any, ...]
+    replay: Callable[[Sequence[Any]], Sequence[Any]]
+    graphs: int
     wall_s: float
+    copied_bytes: int = 0
+
+
+class Tape(Protocol):
+    """One recording, of one or several graphs, in the order in which they will be replayed."""
+
+    def rehearse(self, run: Callable[[], Any]) -> None:
+        """Call ``run`` a few times on the queue of the recording."""
+
+    def capture(
+        self, function: Callable[..., Any], arguments: Sequence[Any]
+    ) -> tuple[Callable[[], None] | None, tuple[Any, ...]]:
+        """What replays the call, None where it runs nothing, and its outputs, which hold no values yet.
+
+        Their memory is theirs as long as somebody holds them; what is captured after that may use it.
+        Raises what CUDA raises.
+        """
+
+    def left_to_the_pool(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """``values`` without a hold on their memory, but on all that was captured."""
 
 
 class Recorder(Protocol):
-    """What records. Another device, or a test without one, brings its own."""
+    """The recordings of one backend, in one memory pool."""
 
     device_type: str
 
@@ -40,8 +57,8 @@ class Recorder(Protocol):
     def queue(self, device: torch.device) -> int:
         """What work given to ``device`` by this thread is ordered by: the number of its current stream."""
 
-    def record(self, run: Callable[[], Any], device: torch.device) -> Recording:
-        """Call ``run`` a few times, then once more while recording it. Raises what CUDA raises."""
+    def tape(self, device: torch.device) -> AbstractContextManager[Tape]:
+        """Within it work is given to the queue of recordings, ordered after and before the caller's own."""
 
     def settle(self) -> None:
         """Wait until everything replayed so far has run: the next caller may use another queue."""
@@ -51,92 +68,3 @@ class Recorder(Protocol):
 
     def forget_pool(self) -> None:
         """A recording failed: the next ones go to a new pool."""
-
-
-class CudaRecorder:
-    """CUDA graphs in one memory pool: what one recording frees, the next one may use."""
-
-    device_type = "cuda"
-
-    def __init__(self) -> None:
-        self._pool: Any = None
-        self._streams: dict[torch.device, Any] = {}
-
-    def busy(self) -> str | None:
-        return "the caller records a graph itself" if torch.cuda.is_current_stream_capturing() else None
-
-    def queue(self, device: torch.device) -> int:
-        index: int = torch.cuda.current_device()
-        if device.index != index:
-            return -1 - index
-        return torch._C._cuda_getCurrentRawStream(index)  # type: ignore[no-any-return]
-
-    def record(self, run: Callable[[], Any], device: torch.device) -> Recording:
-        started = time.perf_counter()
-        if self._pool is None:
-            self._pool = torch.cuda.graph_pool_handle()
-        with torch.cuda.device(device):
-            side = self._streams.setdefault(device, torch.cuda.Stream(device))
-            self._warm_up(run, side)
-            graph = torch.cuda.CUDAGraph()
-            # Other threads (pinning, data loading) go on calling CUDA: only this one must not synchronize.
-            with (
-                workspaces_of_its_own(),
-                torch.cuda.graph(graph, pool=self._pool, stream=side, capture_error_mode="thread_local"),
-            ):
-                owned = tuple(run())
-            torch.cuda.current_stream().wait_stream(side)
-            outputs = left_to_the_pool(owned, graph, self._is_in_pool(), over_cuda)
-        return Recording(graph.replay, outputs, time.perf_counter() - started)
-
-    def settle(self) -> None:
-        torch.cuda.synchronize()
-
-    def pool_bytes(self) -> int:
-        return sum(size for _, size in self._segments())
-
-    def forget_pool(self) -> None:
-        self._pool = None
-
-    def _segments(self) -> list[tuple[int, int]]:
-        """The pool's memory as (address, bytes), in order."""
-        if self._pool is None:
-            return []
-        segments = torch.cuda.memory_snapshot()
-        return sorted(
-            (each["address"], each["total_size"])
-            for each in segments
-            if each.get("segment_pool_id") == self._pool
-        )
-
-    def _is_in_pool(self) -> Callable[[int], bool]:
-        segments = self._segments()
-
-        def is_in_pool(address: int) -> bool:
-            at = bisect.bisect_right(segments, (address, float("inf"))) - 1
-            return at >= 0 and address < segments[at][0] + segments[at][1]
-
-        return is_in_pool
-
-    def _warm_up(self, run: Callable[[], Any], side: Any) -> None:
-        current = torch.cuda.current_stream()
-        side.wait_stream(current)
-        with torch.cuda.stream(side):
-            for _ in range(WARM_UP_RUNS):
-                run()
-        current.wait_stream(side)
-
-
-@contextmanager
-def workspaces_of_its_own() -> Iterator[None]:
-    """What is recorded within takes the workspaces of cuBLAS from the pool, and gives them back to it.
-
-    torch keeps one for each handle and stream until somebody clears them all, as its own CUDA graphs do at
-    each recording: a graph that took one of those would go on writing into memory that is no longer its.
-    """
-    clear = getattr(torch._C, "_cuda_clearCublasWorkspaces", lambda: None)
-    clear()
-    try:
-        yield
-    finally:
-        clear()

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 class GraphLine:
     """One rung of one entry. ``skipped`` says why it has no graph, None when it may have one.
 
-    ``plainly`` counts the calls that ran the artifact instead of a replay, by reason.
+    ``recorded`` is how often it was recorded, as ``graphs`` CUDA graphs together: several each, where there
+    is one for each piece. ``copied_bytes`` are those of one replay. ``plainly`` counts the calls that ran the
+    artifact instead of a replay, by reason. ``note`` says why it is recorded whole where pieces were wanted.
     """
 
     entry: int
@@ -19,6 +21,8 @@ class GraphLine:
     replays: int = 0
     copied_bytes: int = 0
     plainly: tuple[tuple[str, int], ...] = ()
+    graphs: int = 0
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +35,13 @@ class GraphReport:
 
     @property
     def recorded(self) -> int:
-        """How many graphs were recorded."""
+        """How often a rung was recorded."""
         return sum(line.recorded for line in self.lines)
+
+    @property
+    def graphs(self) -> int:
+        """How many CUDA graphs were recorded."""
+        return sum(line.graphs for line in self.lines)
 
     @property
     def copied_bytes(self) -> int:
@@ -41,7 +50,7 @@ class GraphReport:
 
     def __str__(self) -> str:
         pool, buffers = self.pool_bytes / 2**20, self.buffer_bytes / 2**20
-        title = f"{self.recorded} CUDA graphs, {pool:.1f} MiB in the pool, {buffers:.1f} MiB of buffers"
+        title = f"{self.graphs} CUDA graphs, {pool:.1f} MiB in the pool, {buffers:.1f} MiB of buffers"
         return "\n".join([title, *(f"  {_words(line)}" for line in self.lines)])
 
 
@@ -50,4 +59,6 @@ def _words(line: GraphLine) -> str:
     if line.skipped is not None:
         return where + f"none: {line.skipped}"
     plainly = "".join(f", {count} calls not replayed: {reason}" for reason, count in line.plainly)
-    return where + f"{line.recorded} recorded, {line.replays} replays{plainly}"
+    pieces = f" as {line.graphs} graphs" if line.graphs != line.recorded else ""
+    note = f", whole, {line.note}" if line.note else ""
+    return where + f"{line.recorded} recorded{pieces}, {line.replays} replays{plainly}{note}"

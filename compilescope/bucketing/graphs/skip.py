@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -17,15 +19,28 @@ _CONTROL_FLOW = {"cond", "while_loop", "map", "map_impl", "scan", "associative_s
 _ALIASES = {"alias_of_input", "is_input"}
 
 
-def skip_reason(captured: CapturedGraph, compiled: CompiledRung, device_type: str = "cuda") -> str | None:
+@dataclass(frozen=True, slots=True)
+class Between:
+    """What is left out of a recording: operators that ``runs_eagerly`` matches, inputs ``passed`` to them."""
+
+    runs_eagerly: Callable[[fx.Node], bool]
+    passed: frozenset[int]
+
+
+_NOTHING = Between(lambda _: False, frozenset())
+
+
+def skip_reason(
+    captured: CapturedGraph, compiled: CompiledRung, device_type: str = "cuda", between: Between = _NOTHING
+) -> str | None:
     """Why this rung cannot be recorded; None when it can be tried. ``device_type`` is what records."""
     return (
         _not_static(compiled)
         or _training(captured)
-        or _inputs(captured, compiled, device_type)
-        or nodes_reason(captured.graph_module, device_type)
-        or _mutation(captured, compiled)
-        or _aliases(captured, compiled)
+        or _inputs(captured, compiled, device_type, between.passed)
+        or nodes_reason(captured.graph_module, device_type, between.runs_eagerly)
+        or _mutation(captured, compiled, between.passed)
+        or _aliases(captured, compiled, between.passed)
     )
 
 
@@ -47,10 +62,15 @@ def _training(captured: CapturedGraph) -> str | None:
     return None
 
 
-def _inputs(captured: CapturedGraph, compiled: CompiledRung, device_type: str) -> str | None:
+def _inputs(
+    captured: CapturedGraph, compiled: CompiledRung, device_type: str, passed: frozenset[int]
+) -> str | None:
     devices = set()
     for each, argument in zip(captured.inputs, compiled.world.arguments, strict=True):
-        if isinstance(argument, torch.Tensor):
+        if each.position in passed:
+            if isinstance(argument, torch.Tensor) and argument.device.type == device_type:
+                devices.add(argument.device)
+        elif isinstance(argument, torch.Tensor):
             if argument.device.type != device_type:
                 return f"not a {device_type.upper()} device: input {each.name} is on {argument.device}"
             devices.add(argument.device)
@@ -63,9 +83,23 @@ def _inputs(captured: CapturedGraph, compiled: CompiledRung, device_type: str) -
     return None
 
 
-def nodes_reason(graph_module: fx.GraphModule, device_type: str) -> str | None:
-    """The first operation that a recording would freeze or that could not be recorded."""
-    for node in _all_nodes(graph_module):
+def nodes_reason(
+    graph_module: fx.GraphModule, device_type: str, runs_eagerly: Callable[[fx.Node], bool] | None = None
+) -> str | None:
+    """The first operation that a recording would freeze or that could not be recorded.
+
+    What ``runs_eagerly`` is not recorded: there only matters what compiled code reads of its results.
+    """
+    eager = _eager_nodes(graph_module, runs_eagerly or _NOTHING.runs_eagerly)
+    for node in eager:
+        for value in _values(traced_value(node)):
+            if isinstance(value, torch.Tensor) and value.device.type != device_type:
+                reader = next(
+                    (user for user in node.users if user not in eager and user.op != "output"), None
+                )
+                if reader is not None:
+                    return f"{_op_name(reader.target)} reads a tensor on {value.device}"
+    for node in _all_nodes(graph_module, eager):
         name = _op_name(node.target)
         if name in _CONTROL_FLOW:
             return f"{name}: its branch is chosen on the host"
@@ -83,8 +117,8 @@ def nodes_reason(graph_module: fx.GraphModule, device_type: str) -> str | None:
     return None
 
 
-def _mutation(captured: CapturedGraph, compiled: CompiledRung) -> str | None:
-    plan = BufferPlan.of(captured.inputs, compiled.world.arguments)
+def _mutation(captured: CapturedGraph, compiled: CompiledRung, passed: frozenset[int]) -> str | None:
+    plan = BufferPlan.of(captured.inputs, compiled.world.arguments, passed)
     copied = {each.position for each in plan.copied}
     for each in mutated_inputs(captured, compiled):
         if each.position in copied:
@@ -102,14 +136,14 @@ def mutated_inputs(captured: CapturedGraph, compiled: CompiledRung) -> list[Plac
     return found
 
 
-def _aliases(captured: CapturedGraph, compiled: CompiledRung) -> str | None:
+def _aliases(captured: CapturedGraph, compiled: CompiledRung, passed: frozenset[int]) -> str | None:
     for number, info in enumerate(getattr(compiled.metadata, "output_info", ())):
         if info.output_type.name in _ALIASES:
             return f"output {number} is an input or a view of one"
     storages = {
         each.value.untyped_storage()._cdata: each.name
         for each in captured.inputs
-        if isinstance(each.value, torch.Tensor)
+        if isinstance(each.value, torch.Tensor) and each.position not in passed
     }
     output = next(node for node in captured.graph_module.graph.nodes if node.op == "output")
     for node in output.all_input_nodes:
@@ -125,12 +159,31 @@ def _input_facts(captured: CapturedGraph, compiled: CompiledRung) -> list[Any]:
     return facts[len(facts) - len(captured.inputs) :] if len(facts) >= len(captured.inputs) else []
 
 
-def _all_nodes(graph_module: fx.GraphModule) -> Iterator[fx.Node]:
-    """Of the graph and of the bodies of its higher-order operators."""
+def _eager_nodes(
+    graph_module: fx.GraphModule, runs_eagerly: Callable[[fx.Node], bool]
+) -> dict[fx.Node, None]:
+    """Those that match, what takes their results apart, and attributes that only they read."""
+    found: dict[fx.Node, None] = {}
+    for node in graph_module.graph.nodes:
+        if runs_eagerly(node) or (node.target is operator.getitem and node.args[0] in found):
+            found[node] = None
+    for node in graph_module.graph.nodes:
+        if node.op == "get_attr" and node.users and all(user in found for user in node.users):
+            found[node] = None
+    return found
+
+
+def _all_nodes(graph_module: fx.GraphModule, eager: Container[fx.Node]) -> Iterator[fx.Node]:
+    """Of the graph and of the bodies of its higher-order operators, but for those that are ``eager``."""
+    left_out: set[Any] = set()
+    for node in graph_module.graph.nodes:
+        body = getattr(graph_module, str(node.target), None) if node.op == "get_attr" else None
+        if node in eager and isinstance(body, torch.nn.Module):
+            left_out.update(body.modules())
     for module in graph_module.modules():
-        if isinstance(module, fx.GraphModule):
+        if isinstance(module, fx.GraphModule) and module not in left_out:
             for node in module.graph.nodes:
-                if node.op not in ("placeholder", "output"):
+                if node.op not in ("placeholder", "output") and node not in eager:
                     yield node
 
 

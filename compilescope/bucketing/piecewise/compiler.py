@@ -15,6 +15,7 @@ from compilescope.bucketing.inner import Artifact, CompileNotes, Inner, InnerCom
 from compilescope.bucketing.piecewise.cut import CannotSplitError, cut
 from compilescope.bucketing.piecewise.identity import identity
 from compilescope.bucketing.piecewise.operators import SplitOp, SplitOps
+from compilescope.bucketing.piecewise.sequence import sequence_of
 from compilescope.bucketing.piecewise.stitch import stitched, with_expected_strides
 from compilescope.bucketing.piecewise.values import TracedPiece, trace
 
@@ -52,7 +53,7 @@ class PiecewiseCompiler(InnerCompiler):
     ) -> None:
         super().__init__(inner, mode, options)
         self.reports: list[SplitReport] = []
-        self._matches = SplitOps(ops)
+        self.matches = SplitOps(ops)
         self._made: dict[Hashable, Artifact] = {}
 
     def compile(self, graph: fx.GraphModule, arguments: Sequence[Any], notes: CompileNotes) -> Artifact:
@@ -61,6 +62,7 @@ class PiecewiseCompiler(InnerCompiler):
             return self._in_pieces(graph, arguments, notes)
         except CannotSplitError as refused:
             self.reports.append(SplitReport(1, 0, 1, str(refused)))
+            notes.not_split = str(refused)
             return super().compile(graph, arguments, notes)
 
     def forget(self) -> None:
@@ -77,6 +79,7 @@ class PiecewiseCompiler(InnerCompiler):
         compiled = len(self._made) - before
         pieces = [each.piece for each in traced]
         artifact, source = stitched(graph, pieces, functions)
+        notes.sequence = sequence_of(graph, traced, functions)
         eager = sum(piece.runs_eagerly for piece in pieces)
         self.reports.append(SplitReport(len(pieces), eager, compiled, None, source))
         return artifact
@@ -88,7 +91,7 @@ class PiecewiseCompiler(InnerCompiler):
             for node, argument in zip(nodes, arguments, strict=True)
             if isinstance(argument, torch.SymInt)
         ]
-        pieces = cut(graph, self._matches, symbols)
+        pieces = cut(graph, self.matches, symbols)
         if not any(piece.runs_eagerly for piece in pieces):
             raise CannotSplitError("it has none of the operators to split at")
         return trace(pieces, nodes, arguments, fake_mode)

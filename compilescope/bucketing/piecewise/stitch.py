@@ -23,7 +23,7 @@ def stitched(
     names |= {node: f"c{number}" for number, node in enumerate(attributes)}
     for piece in pieces:
         names |= {node: f"v{len(names) + number}" for number, node in enumerate(piece.outputs)}
-    last = _last_uses(pieces, output)
+    last = last_uses(pieces, output)
     lines = [f"def stitched({', '.join(names[node] for node in placeholders)}):"]
     for number, piece in enumerate(pieces):
         targets = "".join(f"{names[node]}, " for node in piece.outputs)
@@ -34,7 +34,7 @@ def stitched(
     lines.append(f"    return {fx.node.map_arg(output.args[0], lambda node: _Name(names[node]))!r}")
     source = "\n".join(lines) + "\n"
     scope: dict[str, Any] = {f"piece_{number}": function for number, function in enumerate(functions)}
-    scope |= {names[node]: _attribute(graph_module, str(node.target)) for node in attributes}
+    scope |= {names[node]: attribute(graph_module, str(node.target)) for node in attributes}
     scope |= {"device": torch.device, "torch": torch}
     exec(source, scope)
     return scope["stitched"], source
@@ -48,7 +48,7 @@ class _Name:
         return self._name
 
 
-def _last_uses(pieces: Sequence[Piece], output: fx.Node) -> dict[fx.Node, int]:
+def last_uses(pieces: Sequence[Piece], output: fx.Node) -> dict[fx.Node, int]:
     """For each value made by a piece: the piece that uses it last, or makes it for nobody here."""
     last: dict[fx.Node, int] = {}
     for number, piece in enumerate(pieces):
@@ -59,7 +59,8 @@ def _last_uses(pieces: Sequence[Piece], output: fx.Node) -> dict[fx.Node, int]:
     return last
 
 
-def _attribute(graph_module: fx.GraphModule, path: str) -> Any:
+def attribute(graph_module: fx.GraphModule, path: str) -> Any:
+    """What a get_attr node reads."""
     value: Any = graph_module
     for name in path.split("."):
         value = getattr(value, name)

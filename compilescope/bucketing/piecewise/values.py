@@ -17,11 +17,15 @@ _NUMBERS = (int, float, bool, torch.SymInt, torch.SymFloat, torch.SymBool, type(
 
 @dataclass(frozen=True, slots=True)
 class TracedPiece:
-    """A piece with the arguments to compile it with and the fake values of its outputs."""
+    """A piece with the arguments to compile it with and the fake values of its outputs.
+
+    ``views`` says which outputs lie in the storage of an input.
+    """
 
     piece: Piece
     arguments: tuple[Any, ...]
     outputs: tuple[Any, ...]
+    views: tuple[bool, ...]
 
 
 def trace(
@@ -46,8 +50,14 @@ def trace(
                 value if node.op == "placeholder" and _version(value) == 0 else _leaf(value)
                 for node, value in zip(piece.inputs, given, strict=True)
             )
-        traced.append(TracedPiece(piece, leaves, tuple(outputs)))
+        storages = {_storage(value) for value in given if isinstance(value, torch.Tensor)}
+        views = tuple(isinstance(value, torch.Tensor) and _storage(value) in storages for value in outputs)
+        traced.append(TracedPiece(piece, leaves, tuple(outputs), views))
     return traced
+
+
+def _storage(value: torch.Tensor) -> int:
+    return value.untyped_storage()._cdata  # type: ignore[no-any-return]
 
 
 def _version(value: Any) -> int:
@@ -59,13 +69,8 @@ def _version(value: Any) -> int:
 def _check_write(node: fx.Node, value: torch.Tensor, piece: Piece, values: dict[fx.Node, Any]) -> None:
     if node.op != "placeholder" and not piece.runs_eagerly:
         raise CannotSplitError(f"{node.name} is written in place on the other side of a cut")
-    storage = value.untyped_storage()._cdata
     for other, shared in values.items():
-        if (
-            other is not node
-            and isinstance(shared, torch.Tensor)
-            and shared.untyped_storage()._cdata == storage
-        ):
+        if other is not node and isinstance(shared, torch.Tensor) and _storage(shared) == _storage(value):
             raise CannotSplitError(
                 f"{node.name} is written in place and shares its storage with {other.name}"
             )

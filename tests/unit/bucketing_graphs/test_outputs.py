@@ -14,19 +14,11 @@ from hypothesis import strategies as st
 
 from compilescope.bucketing.graphs.outputs import PoolMemory, left_to_the_pool
 
+from .host import over_host
+
 
 class Keeper:
     """Stands for the graph that keeps its pool."""
-
-
-class _OnTheHost:
-    def __init__(self, memory: PoolMemory) -> None:
-        self.__array_interface__ = memory.__cuda_array_interface__
-        self.memory = memory
-
-
-def over_host(memory: PoolMemory, device: torch.device) -> torch.Tensor:
-    return torch.from_numpy(np.asarray(_OnTheHost(memory)))
 
 
 def left(*outputs: Any, keeper: object = None, is_in_pool: Any = lambda address: True) -> tuple[Any, ...]:
