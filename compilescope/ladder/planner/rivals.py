@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from compilescope.ladder.ladder import BucketLadder
+from compilescope.ladder.planner.costs import Costs
 from compilescope.ladder.planner.joint import JointLadder
-from compilescope.ladder.planner.serve import AnyLadder
+from compilescope.ladder.planner.serve import AnyLadder, running_cost
 from compilescope.ladder.planner.traffic import Sizes, Traffic
 
 Rule = Callable[["Wanted"], list[int]]
@@ -38,6 +39,12 @@ def powers_of_two(wanted: Wanted) -> list[int]:
     return found[-wanted.rungs :]
 
 
+def spaced_powers(wanted: Wanted) -> list[int]:
+    """Evenly spread over all that are of use, the smallest and the largest among them."""
+    first, last = (_power_above(size).bit_length() - 1 for size in (wanted.lowest, wanted.highest))
+    return [1 << int(place) for place in _spaced(first, last, wanted.rungs)]
+
+
 def multiples(wanted: Wanted) -> list[int]:
     """Of the smallest step, itself a multiple of the alignment, for which that many are enough."""
     step = max(1, (wanted.highest - wanted.lowest) // wanted.rungs // wanted.align) * wanted.align
@@ -62,6 +69,17 @@ def vllm_default(wanted: Wanted) -> list[int]:
         return [_capture_size(place) for place in range(first, last + 1)]
     kept = np.linspace(first, last, wanted.rungs + 1)[1:].round().astype(int)
     return sorted({_capture_size(int(place)) for place in kept})
+
+
+def spaced_captures(wanted: Wanted) -> list[int]:
+    """vLLM's sizes thinned so that the smallest of use stays."""
+    first, last = _capture_place(wanted.lowest), _capture_place(wanted.highest)
+    return [_capture_size(int(place)) for place in _spaced(first, last, wanted.rungs)]
+
+
+def _spaced(first: int, last: int, rungs: int) -> Sizes:
+    places = np.linspace(last if rungs == 1 else first, last, min(rungs, last - first + 1))
+    return np.unique(places.round().astype(np.int64))
 
 
 def _capture_size(place: int) -> int:
@@ -93,14 +111,20 @@ PAD_RULES: Mapping[str, Rule] = {
     "vLLM's default": vllm_default,
 }
 PIN_RULES: Mapping[str, Rule] = {"most frequent": most_frequent, **PAD_RULES}
+JOINT_RULES: Mapping[str, tuple[Rule, ...]] = {
+    "powers of two": (powers_of_two, spaced_powers),
+    "multiples": (multiples,),
+    "quantiles": (quantiles,),
+    "vLLM's default": (vllm_default, spaced_captures),
+}
 
 
 def rivals_of(
-    ladder: AnyLadder, traffic: Traffic, rungs: int, align: int, maximum: int | None
+    ladder: AnyLadder, traffic: Traffic, costs: Costs, rungs: int, align: int, maximum: int | None
 ) -> dict[str, AnyLadder]:
     """By name: ladders of the kind of ``ladder`` with ``rungs`` rungs, or fewer where a rule has fewer."""
     if isinstance(ladder, JointLadder):
-        return _joint_rivals(ladder, traffic, align, maximum)
+        return {} if ladder.pads is None else _joint_rivals(traffic, costs, rungs, align, maximum)
     wanted = _wanted(traffic, 0, rungs, align, maximum)
     if ladder.pad_rungs or not ladder.range_rungs:
         return {name: BucketLadder.pads(rule(wanted)) for name, rule in PAD_RULES.items()}
@@ -114,20 +138,35 @@ def _with_range(pins: list[int], highest: int, hint: int) -> BucketLadder:
 
 
 def _joint_rivals(
-    ladder: JointLadder, traffic: Traffic, align: int, maximum: int | None
+    traffic: Traffic, costs: Costs, budget: int, align: int, maximum: int | None
 ) -> dict[str, AnyLadder]:
-    if ladder.pads is None:
-        return {}
-    wanted = [
-        _wanted(traffic, axis, len(each), (1, align)[axis], (None, maximum)[axis])
-        for axis, each in enumerate(ladder.pads)
-    ]
-    return {
-        name: JointLadder(
-            ladder.names, (BucketLadder.pads(rule(wanted[0])), BucketLadder.pads(rule(wanted[1])))
+    """Of each rule the product of at most ``budget`` rungs that costs ``traffic`` least.
+
+    A rule says nothing about how many rungs each symbol gets: it is given the split that suits it best.
+    """
+    rows, counts = traffic.distinct()
+    found: dict[str, AnyLadder] = {}
+    for name, rules in JOINT_RULES.items():
+        products = {
+            _product(rule, traffic, (first, budget // first), align, maximum)
+            for rule in rules
+            for first in range(1, budget + 1)
+        }
+        found[name] = min(
+            products,
+            key=lambda ladder: (running_cost(ladder, rows, costs) @ counts, len(ladder), repr(ladder)),
         )
-        for name, rule in PAD_RULES.items()
-    }
+    return found
+
+
+def _product(
+    rule: Rule, traffic: Traffic, rungs: tuple[int, int], align: int, maximum: int | None
+) -> JointLadder:
+    first, second = (
+        BucketLadder.pads(rule(_wanted(traffic, axis, rungs[axis], (1, align)[axis], (None, maximum)[axis])))
+        for axis in (0, 1)
+    )
+    return JointLadder((traffic.names[0], traffic.names[1]), (first, second))
 
 
 def _wanted(traffic: Traffic, axis: int, rungs: int, align: int, maximum: int | None) -> Wanted:

@@ -111,7 +111,7 @@ def _rivals(
     if costs.dynamic and has_static(ladder):
         yield DYNAMIC, _dynamic_alone(early, plan, costs)
     rungs = plan.chosen.rungs if has_static(ladder) else limits.max_rungs
-    yield from rivals_of(ladder, early, rungs, limits.align, limits.maximum).items()
+    yield from rivals_of(ladder, early, costs, rungs, limits.align, limits.maximum).items()
 
 
 def _dynamic_alone(early: Traffic, plan: LadderPlan, costs: Costs) -> AnyLadder:

@@ -1,13 +1,30 @@
 """Real traffic on a GPU: a ladder with CUDA graphs against the other ways to serve many sizes.
 
-    python gpu_traffic.py [--part predict traffic] [--file bimodal lognormal_drift] [--contestants ...]
-                          [--out FILE] [--deadline-s 460]
+    python gpu_traffic.py [--part predict traffic] [--file bimodal lognormal_drift batch_length packed_sft]
+                          [--contestants ...] [--out FILE] [--deadline-s 460] [--each-s 150]
 
-``traffic``: 300 requests of the later half of a file, each contestant in a process with caches of its own:
-the first pass with all its compiles, then five steady passes, then sizes never seen before. Each request is
-waited for. ``predict``: the planner's expected device time of its ladder and of others with as many rungs,
-beside the measured one. JSON is written as results come in; after the deadline nothing new is begun.
-Without a GPU it runs a tiny model on the CPU, which only shows that it runs.
+``traffic``: requests of the later half of a file, each contestant in a process with caches of its own: the
+first pass with all its compiles, then five steady passes, then sizes never seen before. Each request is
+waited for. A contestant that takes longer than ``--each-s`` is cut off and its row says how far it came.
+``predict``: the planner's expected device time of its ladder and of others with as many rungs, beside the
+measured one, under graph replay. JSON is written as results come in; after the deadline nothing new is begun.
+
+What differs between the files:
+
+- ``batch_length`` has two dims, and its ladders are products: ``--rungs`` is the budget of combinations, of
+  which those are compiled that the first half of the traffic needs. A request at another combination goes to
+  the dynamic artifact. The cost is a surface, measured at all pairs of a grid. A request of one row and one
+  token is given a second row, and a size 1 without a rung of its own is made 2, because Dynamo makes 1 a
+  constant. There is no key and value cache: a step of decoding attends to its own token alone.
+- ``packed_sft`` is training traffic of 38,000 to 65,319 tokens. Its predictions are of the forward pass
+  without gradients, two blocks and 40 requests spread over the later half. Its traffic part is 24 training
+  steps (forward, mean over real rows, backward; no optimizer), without CUDA graphs, which are refused in
+  training; ``--forward`` serves it like the others instead. A ladder's warm-up there compiles for calls
+  without gradients too.
+
+``dynamic=False`` is what torch does by itself: after 8 recompiles (``recompile_limit``) a new size runs
+eagerly. ``dynamic=False, no limit`` compiles each distinct size and comes last. Without a GPU it runs a tiny
+model on the CPU, which only shows that it runs.
 """
 
 from __future__ import annotations
@@ -15,20 +32,22 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from compilescope.ladder.planner import CostPoint, Costs, Curve, Limits, Traffic, plan_ladder
+from traffic_files import FILES, File, Size, combinations, measured_costs, rung_of, rungs_of
+from traffic_show import show_prediction, show_row, show_traffic_aims
+
+from compilescope.ladder.planner import Costs, plan_ladder, plan_product
 
 HERE = Path(__file__).parent
-TRAFFIC = HERE.parents[2] / "fixtures" / "traffic"
 FIRST = (
     "ladder, shared code",
     "reduce-overhead",
@@ -37,9 +56,10 @@ FIRST = (
     "automatic dynamic",
     "powers of two",
 )
-SECOND = ("dynamic=True", "specialize_on", "dynamic=False")
-"""What is measured last, if there is time: of every file the first ones come first."""
-ALIGN, UNSEEN = 8, 20
+SECOND = ("pad to max", "dynamic=True", "specialize_on", "dynamic=False")
+LAST = ("dynamic=False, no limit",)
+"""The order in which they are measured, as long as there is time: of every file the first ones come first."""
+IN_TRAINING = ("ladder", "automatic dynamic", "dynamic=True", "pad to max", "eager", "dynamic=False")
 LEAST_S = 10
 """Nothing is begun with less time than this before the deadline."""
 
@@ -89,79 +109,91 @@ class Worker:
         self._folder.cleanup()
 
 
-def traffic_jobs(
-    name: str, sizes: list[int], contestants: list[str], options: argparse.Namespace, costs: Costs
-) -> list[dict[str, Any]]:
-    half = len(sizes) // 2
-    early, requests = sizes[:half], sizes[half : half + options.requests]
-    limits = Limits(max_rungs=options.rungs, align=options.align, maximum=max(sizes))
-    ladder = plan_ladder(Traffic.of(early), costs, limits, calls=1e9).chosen.ladder
-    others = sorted(set(range(min(requests), max(requests))) - set(requests))
+def traffic_jobs(file: File, options: argparse.Namespace, costs: Costs | None) -> list[dict[str, Any]]:
+    sizes = file.sizes(options.device)
+    early, late = sizes[: len(sizes) // 2], sizes[len(sizes) // 2 :]
+    requests = file.taken(late, options.requests or file.requests)
+    highest = [max(size[dim] for size in sizes) for dim in range(len(file.dims))]
+    ladders = ladders_of(file, sizes, options, costs)
     shared = {
         "part": "traffic",
-        "file": name,
-        "setting": options.setting,
+        "file": file.name,
+        "setting": setting_of(file, options, trains=file.trains),
         "requests": requests,
-        "unseen": random.Random(0).sample(others, min(UNSEEN, len(others))),
-        "rungs": [rung.size for rung in ladder.pad_rungs],
-        "frequent": [size for size, _ in Counter(early).most_common(options.rungs)],
-        "lowest": min(sizes),
-        "highest": max(sizes),
+        "unseen": file.never_seen(late, requests, file.unseen),
+        "ladders": {
+            name: {"rungs": rungs, "combinations": compiled(early, rungs), "code": code}
+            for name, (rungs, code) in ladders.items()
+        },
+        "frequent": [size[0] for size, _ in Counter(early).most_common(options.rungs or file.rungs)],
+        "highest": highest,
     }
-    return [shared | {"contestant": contestant} for contestant in contestants]
+    return [shared | {"contestant": each} for each in contestants_of(file, options)]
 
 
-def predict_job(name: str, sizes: list[int], options: argparse.Namespace) -> dict[str, Any]:
-    early = sorted(sizes[: len(sizes) // 2])
-    at = [early[int((len(early) - 1) * k / 6)] for k in range(7)]
-    low, high = min(sizes), max(sizes)
-    at += [round(low * (high / low) ** (k / 6)) for k in range(7)]
-    # Powers of two pad up to here: without a point the curve would have to be extrapolated.
-    at.append(1 << (high - 1).bit_length())
+def compiled(early: Sequence[Size], rungs: list[list[int]]) -> list[Size]:
+    """All rungs of one dim; of a product the combinations that the earlier half needs."""
+    return [(n,) for n in rungs[0]] if len(rungs) == 1 else combinations(early, rungs)
+
+
+def contestants_of(file: File, options: argparse.Namespace) -> list[str]:
+    """In the order they are measured in."""
+    wanted = options.contestants or (IN_TRAINING if file.trains else (*FIRST, *SECOND[1:], *LAST))
+    # Torch specializes on one dim of a tensor.
+    return [each for each in wanted if len(file.dims) == 1 or each != "specialize_on"]
+
+
+def ladders_of(
+    file: File, sizes: Sequence[Size], options: argparse.Namespace, costs: Costs | None
+) -> dict[str, tuple[list[list[int]], str]]:
+    """Of each contestant that has one: the rungs of each dim, and whose code it runs."""
+    limits = file.limits(options.rungs or file.rungs, sizes, options.device)
+    planner = plan_ladder if len(file.dims) == 1 else plan_product
+    plan = planner(
+        file.traffic(sizes[: len(sizes) // 2]), costs or Costs.assumed(len(file.dims)), limits, calls=1e9
+    )
+    planned = rungs_of(plan.chosen.ladder)
+    ends = [
+        (min(size[dim] for size in sizes), max(size[dim] for size in sizes)) for dim in range(len(file.dims))
+    ]
+    powers = [[1 << k for k in range(_log_above(low), _log_above(high) + 1)] for low, high in ends]
+    # A product has so many combinations that an artifact for each would take minutes.
+    code = "static" if len(file.dims) == 1 else "shared"
+    return {
+        "ladder, shared code": (planned, "shared"),
+        "ladder": (planned, "static"),
+        "powers of two": (powers, code),
+        "pad to max": ([[high] for _, high in ends], "static"),
+    }
+
+
+def _log_above(size: int) -> int:
+    return (size - 1).bit_length()
+
+
+def predict_job(file: File, options: argparse.Namespace) -> dict[str, Any]:
+    sizes = file.sizes(options.device)
     return {
         "part": "predict",
-        "file": name,
-        "setting": options.setting,
+        "file": file.name,
+        "setting": setting_of(file, options, trains=False),
         "sizes": sizes,
-        "requests": options.predicted,
-        "grid": sorted({-(-n // options.align) * options.align for n in at}),
-        "max_rungs": options.predict_rungs,
-        "align": options.align,
-        "highest": high,
+        "requests": options.predicted or file.predicted,
+        "grid": file.grid(sizes[: len(sizes) // 2], sizes, options.device),
+        "rungs": options.predict_rungs or file.predict_rungs,
         "code": options.code,
     }
 
 
-def show_row(row: dict[str, Any]) -> None:
-    if "steady_us" not in row:
-        print(f"{row['contestant']:20} {row.get('error')}", flush=True)
-        return
-    low, median, high = row["steady_us"]
-    print(
-        f"{row['contestant']:20} first pass {row['first_pass_s']:6.1f} s (warm-up {row['warm_up_s']:5.1f}), "
-        f"steady {median:6.0f} us [{low:.0f}, {high:.0f}], {row['graphs']:3} graphs, "
-        f"memory {row['device_mib']:6.0f} MiB, sizes not seen before {max(row['unseen_us']) / 1e3:6.2f} ms "
-        f"at worst, {row['unseen_worst_x']:.1f} x their next calls"
-        f", error {row['largest_error']:.4f}" + (f", {row['error']}" if "error" in row else ""),
-        flush=True,
-    )
-
-
-def show_prediction(result: dict[str, Any]) -> None:
-    for name, each in result.get("ladders", {}).items():
-        if not each.get("device_us"):
-            continue
-        times = sorted(each["device_us"])
-        median = statistics.median(times)
-        predicted = f"predicted {each['predicted_us'][1]:6.1f} us, " if "predicted_us" in each else ""
-        ratio = f", predicted/measured {each['predicted_us'][1] / median:.3f}" if predicted else ""
-        print(
-            f"{name:18} {predicted}measured {median:6.1f} us [{times[0]:.1f}, {times[-1]:.1f}] (host "
-            f"{statistics.median(each['host_us']):.1f}){ratio}  rungs {each['rungs']}",
-            flush=True,
-        )
-    if "error" in result:
-        print(result["error"], flush=True)
+def setting_of(file: File, options: argparse.Namespace, *, trains: bool) -> dict[str, Any]:
+    on_gpu = options.device == "cuda"
+    return {
+        "blocks": (options.blocks or file.blocks) if on_gpu else 1,
+        "width": options.width if on_gpu else 64,
+        "device": options.device,
+        "dims": len(file.dims),
+        "trains": trains,
+    }
 
 
 class Session:
@@ -169,26 +201,25 @@ class Session:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
+        self.files = [FILES[name] for name in options.file]
+        if options.forward:
+            self.files = [replace(file, trains=False) for file in self.files]
         self._ends = time.perf_counter() + options.deadline_s
-        self._whole: dict[str, Any] = {"setting": options.setting, "rows": [], "predictions": []}
-        self._costs = earlier_curves(options.curves) if options.curves is not None else {}
+        self._whole: dict[str, Any] = {"rows": [], "predictions": []}
+        self._costs = earlier_costs(options.curves) if options.curves is not None else {}
         self._shown = ""
 
     def predict(self) -> None:
-        self._run([predict_job(name, self._sizes(name), self.options) for name in self.options.file])
+        self._run([predict_job(file, self.options) for file in self.files])
 
     def traffic(self) -> None:
-        jobs = []
-        for group in (FIRST, SECOND):
-            for name in self.options.file:
-                wanted = [each for each in group if each in self.options.contestants]
-                costs = self._costs.get(name, Costs.assumed())
-                jobs += traffic_jobs(name, self._sizes(name), wanted, self.options, costs)
-        self._run(jobs)
-
-    def _sizes(self, name: str) -> list[int]:
-        sizes = json.loads((TRAFFIC / f"{name}.json").read_text())["sizes"]
-        return sizes if self.options.device == "cuda" else [max(2, n // 16) for n in sizes]
+        jobs = [
+            job for file in self.files for job in traffic_jobs(file, self.options, self._costs.get(file.name))
+        ]
+        self._run(sorted(jobs, key=lambda job: _turn(job["contestant"])))
+        for file in self.files:
+            print(f"\n{file.name}")
+            show_traffic_aims([row for row in self._whole["rows"] if row["file"] == file.name])
 
     def _run(self, jobs: list[dict[str, Any]]) -> None:
         waiting = Worker(jobs[0])
@@ -200,22 +231,27 @@ class Session:
                     return
                 if number + 1 < len(jobs):
                     waiting = Worker(jobs[number + 1])
-                self._keep(job, worker.run(left_s))
+                limit_s = self.options.each_s if job["part"] == "traffic" else left_s
+                self._keep(job, worker.run(min(limit_s, left_s)))
                 worker.close()
         finally:
             waiting.close()
 
     def _keep(self, job: dict[str, Any], result: dict[str, Any]) -> None:
+        about = f"{job['file']}: {job['setting']}"
         if job["part"] == "traffic":
-            known = {key: job[key] for key in ("file", "rungs", "contestant")}
-            self._whole["rows"].append(known | result)
+            row = {key: job[key] for key in ("file", "setting", "contestant")} | result
+            ladder = job["ladders"].get(job["contestant"])
+            if ladder is not None:
+                row |= _coverage(job["requests"], **ladder)
+            self._whole["rows"].append(row)
             if self._shown != job["file"]:
                 self._shown = job["file"]
-                print(f"\n{job['file']}: {len(job['requests'])} requests, ladder {job['rungs']}", flush=True)
-            show_row(known | result)
+                print(f"\n{about}, {len(job['requests'])} requests", flush=True)
+            show_row(row)
         else:
-            self._whole["predictions"].append({"file": job["file"]} | result)
-            print(f"\n{job['file']}: {job['code']} code, cost curve at {job['grid']}", flush=True)
+            self._whole["predictions"].append({"file": job["file"], "setting": job["setting"]} | result)
+            print(f"\n{about}: {job['code']} code, cost at {job['grid']}", flush=True)
             show_prediction(result)
             if "cost" in result:
                 self._costs[job["file"]] = measured_costs(result["cost"]["static"])
@@ -223,14 +259,21 @@ class Session:
             self.options.out.write_text(json.dumps(self._whole, indent=1))
 
 
-def earlier_curves(path: Path) -> dict[str, Costs]:
+def _turn(contestant: str) -> int:
+    return next(turn for turn, group in enumerate((FIRST, SECOND, LAST)) if contestant in group)
+
+
+def _coverage(
+    requests: Sequence[Size], rungs: list[list[int]], combinations: list[Size], code: str
+) -> dict[str, Any]:
+    """The share of requests that no compiled combination holds."""
+    unserved = sum(rung_of(size, rungs) not in combinations for size in requests)
+    return {"rungs": rungs, "combinations": combinations, "code": code, "unserved": unserved / len(requests)}
+
+
+def earlier_costs(path: Path) -> dict[str, Costs]:
     predictions = json.loads(path.read_text())["predictions"]
     return {each["file"]: measured_costs(each["cost"]["static"]) for each in predictions if "cost" in each}
-
-
-def measured_costs(points: list[dict[str, float]]) -> Costs:
-    found = [CostPoint(int(p["size"]), p["cost_us"], p["low_us"], p["high_us"]) for p in points]
-    return Costs(Curve.measured(found))
 
 
 def main() -> None:
@@ -238,27 +281,25 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--part", nargs="+", choices=("predict", "traffic"), default=["predict", "traffic"])
-    parser.add_argument("--file", nargs="+", default=["bimodal", "lognormal_drift"])
-    parser.add_argument("--contestants", nargs="+", choices=(*FIRST, *SECOND), default=[*FIRST, *SECOND])
-    parser.add_argument("--requests", type=int, default=300)
-    parser.add_argument("--predicted", type=int, default=1500, help="requests of the predicting part")
-    parser.add_argument("--rungs", type=int, default=8)
-    parser.add_argument("--predict-rungs", type=int, default=5)
+    parser.add_argument("--file", nargs="+", choices=FILES, default=list(FILES))
+    parser.add_argument("--contestants", nargs="+", choices=(*FIRST, *SECOND, *LAST))
+    parser.add_argument("--forward", action="store_true", help="no file trains")
+    parser.add_argument("--requests", type=int, help="of the traffic part")
+    parser.add_argument("--predicted", type=int, help="requests of the predicting part")
+    parser.add_argument("--rungs", type=int)
+    parser.add_argument("--predict-rungs", type=int)
     parser.add_argument("--code", choices=("shared", "static"), default="shared")
-    parser.add_argument("--curves", type=Path, help="plan with the cost curves of an earlier output")
-    parser.add_argument("--blocks", type=int, default=4)
+    parser.add_argument("--curves", type=Path, help="plan with the costs of an earlier output")
+    parser.add_argument("--blocks", type=int)
     parser.add_argument("--width", type=int, default=1024)
     parser.add_argument("--deadline-s", type=float, default=460)
+    parser.add_argument("--each-s", type=float, default=150, help="of one contestant")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     import torch
 
     options.device = "cuda" if torch.cuda.is_available() else "cpu"
-    options.align = ALIGN if options.device == "cuda" else 1
-    if options.device == "cpu":
-        options.blocks, options.width = 1, 64
-    options.setting = {"blocks": options.blocks, "width": options.width, "device": options.device}
-    print(f"torch {torch.__version__}, {options.setting}", flush=True)
+    print(f"torch {torch.__version__}", flush=True)
     started = time.perf_counter()
     session = Session(options)
     if "predict" in options.part:

@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 import time
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from gpu_rungs import Block
+from traffic_files import Size, rung_of
+
+Call = Callable[[torch.Tensor], torch.Tensor]
+
+
+class BatchedBlock(Block):
+    """The block over ``batch x length x width``, causal in each sequence."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        batch, length, width = x.shape
+        qkv = self.qkv(self.attend(x)).view(batch, length, 3, self.heads, -1)
+        q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)
+        mixed = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(mixed.transpose(1, 2).reshape(batch, length, width))
+        return x + self.down(torch.nn.functional.gelu(self.up(self.think(x))))
 
 
 @dataclass(frozen=True)
 class Setting:
-    """The model and where it runs."""
+    """The model and where it runs; ``dims`` counts the dimensions before the width."""
 
     blocks: int = 4
     width: int = 1024
     device: str = "cuda"
+    dims: int = 1
+    trains: bool = False
 
     @property
     def dtype(self) -> torch.dtype:
@@ -27,13 +43,20 @@ class Setting:
     def model(self) -> torch.nn.Module:
         torch.manual_seed(0)
         heads = max(self.width // 64, 1)
-        layers = [Block(self.width, heads) for _ in range(self.blocks)]
-        return torch.nn.Sequential(*layers).to(self.device, self.dtype).eval()
+        block = Block if self.dims == 1 else BatchedBlock
+        layers = [block(self.width, heads) for _ in range(self.blocks)]
+        return torch.nn.Sequential(*layers).to(self.device, self.dtype).train(self.trains)
 
-    def inputs(self, sizes: Sequence[int]) -> dict[int, torch.Tensor]:
+    def zeros(self, size: Size) -> torch.Tensor:
+        return torch.zeros(*size, self.width, device=self.device, dtype=self.dtype)
+
+    def inputs(self, sizes: Sequence[Size]) -> dict[Size, torch.Tensor]:
         """A tensor per distinct size, made before anything is timed."""
         torch.manual_seed(1)
-        return {n: torch.randn(n, self.width, device=self.device, dtype=self.dtype) for n in set(sizes)}
+        return {
+            size: torch.randn(*size, self.width, device=self.device, dtype=self.dtype)
+            for size in sorted(set(sizes))
+        }
 
     def synchronize(self) -> None:
         if self.device == "cuda":
@@ -41,11 +64,16 @@ class Setting:
 
     def wall_us(self, call: Callable[[], Any]) -> float:
         """Of one call until the device has finished it."""
+        return self.wall_and_host_us(call)[0]
+
+    def wall_and_host_us(self, call: Callable[[], Any]) -> tuple[float, float]:
+        """The same, and until the call came back."""
         self.synchronize()
         started = time.perf_counter()
         call()
+        host_us = (time.perf_counter() - started) * 1e6
         self.synchronize()
-        return (time.perf_counter() - started) * 1e6
+        return (time.perf_counter() - started) * 1e6, host_us
 
     def memory_mib(self) -> float:
         """Device memory in use by everybody, CUDA's own for modules and graphs included."""
@@ -54,24 +82,55 @@ class Setting:
         free, total = torch.cuda.mem_get_info()
         return (total - free) / 2**20
 
+    def peak_mib(self) -> float:
+        """The most bytes that torch had allocated since this was asked last."""
+        if self.device != "cuda":
+            return 0.0
+        peak = torch.cuda.max_memory_allocated() / 2**20
+        torch.cuda.reset_peak_memory_stats()
+        return peak
+
+    def device_allocations(self) -> int:
+        """How often torch has asked the driver for memory."""
+        return torch.cuda.memory_stats()["num_device_alloc"] if self.device == "cuda" else 0
+
 
 class PadTo:
-    """``served`` with rows added at the end up to the next rung, and cut off again.
+    """``served`` with rows added at the end of each dim up to its next rung, and cut off again.
 
-    Attention is causal and everything else works row by row, so no real row sees them.
+    Attention is causal and everything else works token by token, so no real one sees them.
     """
 
-    def __init__(self, served: Callable[[torch.Tensor], torch.Tensor], rungs: Sequence[int]) -> None:
+    def __init__(self, served: Call, rungs: Sequence[Sequence[int]]) -> None:
         self._served = served
-        self._rungs = sorted(rungs)
+        self._rungs = [sorted(each) for each in rungs]
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        rows = x.shape[0]
-        place = bisect_left(self._rungs, rows)
-        if place == len(self._rungs) or self._rungs[place] == rows:
-            return self._served(x)
-        padded = torch.nn.functional.pad(x, (0, 0, 0, self._rungs[place] - rows))
-        return self._served(padded)[:rows]
+        size = tuple(x.shape[:-1])
+        rung = rung_of(size, self._rungs)
+        return self._served(x) if rung is None else padded(self._served, x, rung)
+
+
+class NoLoneOne:
+    """``served``, a size 1 made 2 in dims that have no rung of 1: Dynamo makes 1 a constant."""
+
+    def __init__(self, served: Call, rungs: Sequence[Sequence[int]]) -> None:
+        self._served = served
+        self._least = [1 if 1 in each else 2 for each in rungs]
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        return padded(self._served, x, tuple(map(max, x.shape[:-1], self._least)))
+
+
+def padded(served: Call, x: torch.Tensor, size: Size) -> torch.Tensor:
+    added = [more - n for n, more in zip(x.shape[:-1], size, strict=True)]
+    if not any(added):
+        return served(x)
+    amounts = [amount for each in reversed(added) for amount in (0, each)]
+    result = served(torch.nn.functional.pad(x, (0, 0, *amounts)))
+    for dim, n in enumerate(x.shape[:-1]):
+        result = result.narrow(dim, 0, n)
+    return result
 
 
 def spread(values: Sequence[float]) -> list[float]:

@@ -10,23 +10,22 @@ import json
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from traffic_model import Setting, spread
+from traffic_files import FILES, Size
+from traffic_model import Call, NoLoneOne, Setting, spread
 from traffic_predict import predict
 
 from compilescope.bucketing import Pad, bucketed
 from compilescope.ladder import BucketLadder
 
 REPEATS = 5
-Call = Callable[[torch.Tensor], torch.Tensor]
-
-
-def power_above(size: int) -> int:
-    return 1 << (size - 1).bit_length()
+SAVE_EVERY_S = 1.0
+NO_LIMIT = 100_000
+Save = Callable[[dict[str, Any]], None]
 
 
 class Contestant:
@@ -34,43 +33,52 @@ class Contestant:
 
     def __init__(self, job: dict[str, Any], setting: Setting, model: torch.nn.Module) -> None:
         self.job, self.setting, self.model = job, setting, model
+        self.names = FILES[job["file"]].dims
         self.bucketed: Any = None
-        self.call: Call = model
+        self.forward: Call = model
 
     def prepare(self) -> None:
         name = self.job["contestant"]
-        if name in ("ladder", "ladder, shared code"):
-            self._ladder(self.job["rungs"], "shared" if "shared" in name else True)
-        elif name == "powers of two":
-            low, high = power_above(self.job["lowest"]), power_above(self.job["highest"])
-            self._ladder([size for size in (1 << k for k in range(20)) if low <= size <= high], True)
+        if name in self.job["ladders"]:
+            self._ladder(**self.job["ladders"][name])
         elif name == "specialize_on":
             self._specialized(self.job["frequent"])
         elif name != "eager":
-            self.call = torch.compile(self.model, **self._options(name))
+            if name.endswith("no limit"):
+                torch._dynamo.config.recompile_limit = NO_LIMIT
+                torch._dynamo.config.accumulated_recompile_limit = NO_LIMIT
+            self.forward = torch.compile(self.model, **self._options(name))
 
     def _options(self, name: str) -> dict[str, Any]:
         return {
             "automatic dynamic": {},
             "dynamic=True": {"dynamic": True},
             "dynamic=False": {"dynamic": False},
+            "dynamic=False, no limit": {"dynamic": False},
             "reduce-overhead": {"mode": "reduce-overhead"},
         }[name]
 
-    def _ladder(self, rungs: list[int], graphs: Any) -> None:
-        highest = max(*rungs, self.job["highest"])
+    def _ladder(self, rungs: list[list[int]], combinations: list[Size], code: str) -> None:
+        """``combinations`` are those of the rungs of several dims that are compiled."""
+        graphs = False if self.setting.trains else "shared" if code == "shared" else True
+        highest = [max(*each, top) for each, top in zip(rungs, self.job["highest"], strict=True)]
+        covers_all = len(self.names) == 1 and rungs[0][-1] >= highest[0]
         self.bucketed = bucketed(
             self.model,
-            BucketLadder.pads(rungs).within(2, highest),
-            {"input": {0: "tokens"}},
-            pad=[Pad("input", 0)],
+            {
+                name: BucketLadder.pads(each).within(min(2, each[0]), top)
+                for name, each, top in zip(self.names, rungs, highest, strict=True)
+            },
+            {"input": dict(enumerate(self.names))},
+            only=[dict(zip(self.names, size, strict=True)) for size in combinations],
+            budget=len(combinations),
+            pad=[Pad("input", dim) for dim in range(len(self.names))],
             cuda_graphs=graphs,
-            fallback="dynamic" if graphs == "shared" or max(rungs) < highest else "eager",
+            fallback="eager" if covers_all and graphs != "shared" else "dynamic",
         )
-        shape = (rungs[0], self.setting.width)
-        example = torch.zeros(shape, device=self.setting.device, dtype=self.setting.dtype)
-        self.bucketed.warm_up(example, grad=False, progress=False)
-        self.call = self.bucketed
+        example = self.setting.zeros(tuple(combinations[0]))
+        self.bucketed.warm_up(example, grad=self.setting.trains, progress=False)
+        self.forward = self.bucketed if len(self.names) == 1 else NoLoneOne(self.bucketed, rungs)
 
     def _specialized(self, sizes: list[int]) -> None:
         compiled = torch.compile(self.model)
@@ -80,7 +88,15 @@ class Contestant:
             torch._dynamo.mark_dynamic(x, 0, specialize_on=predicates)
             return compiled(x)
 
-        self.call = call
+        self.forward = call
+
+    def request(self, x: torch.Tensor) -> None:
+        """A training step without its optimizer, the mean over real rows; else a forward pass."""
+        if not self.setting.trains:
+            self.forward(x)
+            return
+        self.model.zero_grad(set_to_none=True)
+        self.forward(x).float().square().mean().backward()
 
 
 @contextlib.contextmanager
@@ -99,56 +115,108 @@ def graphs_counted(found: list[int]) -> Any:
         torch.cuda.graph.__enter__ = enter
 
 
-@torch.no_grad()
-def measure(job: dict[str, Any]) -> dict[str, Any]:
-    setting = Setting(**job["setting"])
-    model = setting.model()
-    inputs = setting.inputs([*job["requests"], *job["unseen"]])
-    model(next(iter(inputs.values())))  # libraries make their workspaces
-    setting.synchronize()
-    contestant = Contestant(job, setting, model)
-    row: dict[str, Any] = {"contestant": job["contestant"]}
-    before_mib, graphs = setting.memory_mib(), [0]
-    if setting.device == "cuda":
-        torch.cuda.reset_peak_memory_stats()
-        allocated = torch.cuda.memory_allocated()
-    with graphs_counted(graphs):
-        started = time.perf_counter()
-        contestant.prepare()
+class Measured:
+    """``row`` is saved as it grows, for whoever is cut off."""
+
+    def __init__(self, job: dict[str, Any], save: Save) -> None:
+        self.setting, self._save = Setting(**job["setting"]), save
+        self.requests, self.unseen = ([tuple(size) for size in job[key]] for key in ("requests", "unseen"))
+        self.model = self.setting.model()
+        self.inputs = self.setting.inputs([*self.requests, *self.unseen])
+        self.contestant = Contestant(job, self.setting, self.model)
+        self.row: dict[str, Any] = {"contestant": job["contestant"], "requests": len(self.requests)}
+
+    def run(self) -> dict[str, Any]:
+        setting, row, graphs = self.setting, self.row, [0]
+        Contestant.request(self.contestant, self.inputs[self.requests[0]])  # libraries make their workspaces
         setting.synchronize()
-        row["warm_up_s"] = time.perf_counter() - started
-        first = [setting.wall_us(lambda x=inputs[n]: contestant.call(x)) for n in job["requests"]]
-        row["first_pass_s"] = time.perf_counter() - started
-        row["slowest_first_ms"] = max(first) / 1e3
-        passes, each = [], []
+        before_mib, _ = setting.memory_mib(), setting.peak_mib()
+        allocated_mib = torch.cuda.memory_allocated() / 2**20 if setting.device == "cuda" else 0.0
+        with graphs_counted(graphs):
+            self._first_pass()
+            peak_mib = setting.peak_mib()
+            self._steady()
+            row["steady_peak_mib"] = setting.peak_mib() - allocated_mib
+            row["peak_allocated_mib"] = max(peak_mib - allocated_mib, row["steady_peak_mib"])
+            row["device_mib"], row["graphs"] = setting.memory_mib() - before_mib, graphs[0]
+            self._save(row)
+            self._unseen()
+            row["unseen_peak_mib"] = setting.peak_mib() - allocated_mib
+            row["graphs_after_unseen"] = graphs[0]
+        row["largest_error"] = max(self._error(self.inputs[size]) for size in self.requests[:20])
+        bucketed = self.contestant.bucketed
+        if bucketed is not None:
+            recorded = bucketed.backend.graphs
+            row["report"] = f"{recorded or 'no CUDA graphs'}\n{bucketed.explain()}"
+        return row
+
+    def _first_pass(self) -> None:
+        started = saved = time.perf_counter()
+        self.contestant.prepare()
+        self.setting.synchronize()
+        self.row["warm_up_s"] = time.perf_counter() - started
+        self._save(self.row)
+        first = []
+        for size in self.requests:
+            first.append(self._wall_us(size))
+            now = time.perf_counter()
+            if now - saved > SAVE_EVERY_S:
+                saved = now
+                self._save(self.row | {"first_done": len(first), "so_far_s": now - started})
+        self.row["first_pass_s"] = time.perf_counter() - started
+        self.row["slowest_first_ms"] = max(first) / 1e3
+        self._save(self.row)
+
+    def _steady(self) -> None:
+        row, each = self.row, []
+        row["passes_us"] = passes = []
         for _ in range(REPEATS):
-            walls = [setting.wall_us(lambda x=inputs[n]: contestant.call(x)) for n in job["requests"]]
+            walls = [self._wall_us(size) for size in self.requests]
             passes.append(sum(walls) / len(walls))
             each += walls
-        row["steady_us"], row["passes_us"] = spread(passes), passes
+            row["steady_us"] = spread(passes)
+            self._save(row)
         row["median_request_us"] = spread(each)[1]
-        row["graphs"] = graphs[0]
-        if setting.device == "cuda":
-            row["peak_allocated_mib"] = (torch.cuda.max_memory_allocated() - allocated) / 2**20
-        row["device_mib"] = setting.memory_mib() - before_mib
-        unseen = [setting.wall_us(lambda x=inputs[n]: contestant.call(x)) for n in job["unseen"]]
-        row["unseen_us"] = unseen
-        row["unseen_again_us"] = again = [
-            spread([setting.wall_us(lambda x=inputs[n]: contestant.call(x)) for _ in range(REPEATS)])[1]
-            for n in job["unseen"]
-        ]
-        row["unseen_worst_x"] = max(first / later for first, later in zip(unseen, again, strict=True))
-        row["graphs_after_unseen"] = graphs[0]
-    row["largest_error"] = max(error(contestant.call, model, inputs[n]) for n in job["requests"][:20])
-    if contestant.bucketed is not None and contestant.bucketed.backend.graphs is not None:
-        row["report"] = f"{contestant.bucketed.backend.graphs}\n{contestant.bucketed.explain()}"
-    return row
+
+    def _unseen(self) -> None:
+        found = []
+        for size in self.unseen:
+            allocations = self.setting.device_allocations()
+            wall_us, host_us = self._wall_and_host_us(size)
+            allocations = self.setting.device_allocations() - allocations
+            found.append(
+                {"size": size, "first_us": wall_us, "first_host_us": host_us, "allocations": allocations}
+            )
+        for each in found:
+            again = [self._wall_and_host_us(each["size"]) for _ in range(REPEATS)]
+            each["again_us"], each["again_host_us"] = (spread(part)[1] for part in zip(*again, strict=True))
+        self.row["unseen"] = found
+        self.row["unseen_worst_x"] = max((e["first_us"] / e["again_us"] for e in found), default=0.0)
+
+    def _wall_us(self, size: Size) -> float:
+        return self._wall_and_host_us(size)[0]
+
+    def _wall_and_host_us(self, size: Size) -> tuple[float, float]:
+        x = self.inputs[size]
+        return self.setting.wall_and_host_us(lambda: self.contestant.request(x))
+
+    def _error(self, x: torch.Tensor) -> float:
+        """Largest difference from eager, relative to the largest value; of a gradient as well in training."""
+        actual = self._outcome(self.contestant.forward, x)
+        expected = self._outcome(self.model, x)
+        return max(_difference(mine, theirs) for mine, theirs in zip(actual, expected, strict=True))
+
+    def _outcome(self, forward: Call, x: torch.Tensor) -> Sequence[torch.Tensor]:
+        output = forward(x)
+        if not self.setting.trains:
+            return (output.clone(),)
+        self.model.zero_grad(set_to_none=True)
+        output.float().square().mean().backward()
+        return output.detach().clone(), next(self.model.parameters()).grad.clone()
 
 
-def error(call: Call, model: Call, x: torch.Tensor) -> float:
-    """Largest difference from eager, relative to the largest value."""
-    actual, expected = call(x).float(), model(x).float()
-    return ((actual - expected).abs().max() / expected.abs().max()).item()
+def _difference(actual: torch.Tensor, expected: torch.Tensor) -> float:
+    return ((actual.float() - expected.float()).abs().max() / expected.float().abs().max()).item()
 
 
 def main() -> None:
@@ -161,10 +229,16 @@ def main() -> None:
 
     def save(result: dict[str, Any]) -> None:
         latest.update(result)
-        out.write_text(json.dumps(latest))
+        whole = out.with_suffix(".next")
+        whole.write_text(json.dumps(latest))
+        whole.replace(out)  # whoever cuts this off finds a whole file
 
     try:
-        save(measure(job) if job["part"] == "traffic" else predict(job, save))
+        if job["part"] == "predict":
+            save(predict(job, save))
+        else:
+            with torch.set_grad_enabled(job["setting"]["trains"]):
+                save(Measured(job, save).run())
     except Exception as failure:
         traceback.print_exc()
         name = job.get("contestant", "predict")

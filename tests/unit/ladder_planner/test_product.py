@@ -22,7 +22,9 @@ from compilescope.ladder.planner import (
     Surface,
     Traffic,
     plan_product,
+    score,
 )
+from compilescope.ladder.planner.rivals import PAD_RULES, Wanted, rivals_of
 from compilescope.ladder.planner.serve import serve, upkeep
 
 NAMES = ("batch", "length")
@@ -131,3 +133,34 @@ def test_a_budget_of_next_to_nothing_per_rung_is_no_limit() -> None:
     surface = Surface.measured([((1, 1), CostPoint.of(1, 5.0)), ((4, 6), CostPoint.of(24, 90.0))])
     costs = Costs(surface, compile_s=Amount.of(5e-324))
     assert plan_product(traffic, costs, Limits(compile_budget_s=40.0)).limits.max_rungs == 8
+
+
+@settings(max_examples=30, deadline=None)
+@given(traffics, surfaces(), st.integers(1, 8), st.integers(1, 2))
+def test_a_rival_has_the_split_of_the_rungs_that_suits_its_rule_best(
+    traffic: Traffic, surface: Surface, budget: int, align: int
+) -> None:
+    costs = Costs(surface)
+    planned = plan_product(traffic, costs, Limits(max_rungs=budget, align=align)).chosen.ladder
+    for name, ladder in rivals_of(planned, traffic, costs, budget, align, None).items():
+        assert isinstance(ladder, JointLadder)
+        assert len(ladder) <= budget
+        assert score(ladder, traffic, costs).unserved == 0
+        for first in range(1, budget + 1):
+            pads = [
+                BucketLadder.pads(
+                    PAD_RULES[name](
+                        Wanted(
+                            (first, budget // first)[axis],
+                            int(traffic.sizes[:, axis].min()),
+                            int(traffic.sizes[:, axis].max()),
+                            (1, align)[axis],
+                            traffic.sizes[:, axis],
+                            traffic.counts,
+                        )
+                    )
+                )
+                for axis in (0, 1)
+            ]
+            other = JointLadder(NAMES, (pads[0], pads[1]))
+            assert total(ladder, traffic, costs) <= total(other, traffic, costs) * (1 + 1e-12)

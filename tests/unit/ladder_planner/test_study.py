@@ -110,16 +110,20 @@ def test_rivals_have_as_many_rungs() -> None:
 @pytest.mark.parametrize("align", [1, 8])
 def test_every_rival_serves_the_traffic_it_is_made_for(rungs: int, sizes: list[int], align: int) -> None:
     traffic = Traffic.of(sizes)
-    for name, ladder in rivals_of(BucketLadder.pads([1]), traffic, rungs, align, None).items():
+    for name, ladder in rivals_of(
+        BucketLadder.pads([1]), traffic, Costs.assumed(), rungs, align, None
+    ).items():
         assert 1 <= len(ladder) <= rungs, name
         assert score(ladder, traffic, Costs.assumed()).unserved == 0, name
     span = BucketLadder.range(1, 70_000, hint=7)
-    for name, ladder in rivals_of(span, traffic, rungs, align, None).items():
+    for name, ladder in rivals_of(span, traffic, Costs.assumed(), rungs, align, None).items():
         assert score(ladder, traffic, MEASURED).unserved == 0, name
 
 
 def test_vllms_rule_is_its_own_when_nothing_has_to_go() -> None:
-    ladder = rivals_of(BucketLadder.pads([1]), Traffic.of([1, 512]), 1000, 1, None)["vLLM's default"]
+    ladder = rivals_of(BucketLadder.pads([1]), Traffic.of([1, 512]), Costs.assumed(), 1000, 1, None)[
+        "vLLM's default"
+    ]
     expected = [1, 2, 4, *range(8, 256, 8), *range(256, 513, 16)]
     assert [rung.tuned_at for rung in ladder] == expected  # type: ignore[union-attr]
 
@@ -202,6 +206,8 @@ def test_both_caps_hold_and_the_gap_is_stated() -> None:
 
 
 def test_a_huge_size_is_no_huge_list() -> None:
-    ladder = rivals_of(BucketLadder.pads([1]), Traffic.of([1, 2**31 - 1]), 4, 1, None)["vLLM's default"]
+    ladder = rivals_of(BucketLadder.pads([1]), Traffic.of([1, 2**31 - 1]), Costs.assumed(), 4, 1, None)[
+        "vLLM's default"
+    ]
     assert len(ladder) == 4
     assert score(ladder, Traffic.of([2**31 - 1]), Costs.assumed()).unserved == 0
