@@ -11,14 +11,15 @@ from model_values import compiled, graph, index, place, process, refused, run
 
 from compilescope.analysis.build import report_of
 from compilescope.analysis.failures import failures
-from compilescope.analysis.report import GraphBreak, Report
-from compilescope.analysis.worst import steps, worst
+from compilescope.analysis.report import GraphBreak, Recompile, Report
+from compilescope.analysis.worst import detail, steps, worst
 from compilescope.model import CacheEvent, CompileId, CompileTarget, Conversion, Limit, Process
 
 F = place("f", 10)
 ENDED: dict[str, Any] = {"exit_status": 0, "started_ns": 10**18, "ended_ns": 10**18 + 2 * 10**9}
 
 
+MADE: tuple[Any, ...] = ([], 2, 0, [], None, False, 0.5, ["0/1"], None, "pid1-ab")
 BROKEN = GraphBreak(
     file="train.py",
     line=12,
@@ -210,6 +211,15 @@ def test_changes_are_shown_as_one_chain_where_they_are_one() -> None:
     assert steps([(0, 1), (0, 2), (1, 3)]) == "0 -> 1 -> 2 -> 3"
     assert steps([(0, 1), (0, 1)]) == "0 -> 1 (2 times)"
     assert steps([]) == ""
+
+
+def test_a_number_that_code_fixed_again_and_again_shows_its_values() -> None:
+    values = (0.05, 0.04969220851487845, 0.048776412907378844)
+    changes = [(f"lr == {value}", f"lr != {value}") for value in values]
+    row = Recompile("f", "a.py", 1, "symbolic_guard", "argument", None, "lr", *MADE)
+    assert detail(replace(row, changes=changes)) == "lr 0.05 -> 0.0496922 -> 0.0487764"
+    relation = replace(row, changes=[("lr < 5", 7), ("lr < 5", 8)])
+    assert detail(relation) == "lr < 5 fails for 7, 2 times in all"
 
 
 def test_hostile_names_do_not_stop_a_report() -> None:
