@@ -1,7 +1,7 @@
 """Real traffic on a GPU: a ladder with CUDA graphs against the other ways to serve many sizes.
 
     python gpu_traffic.py [--part predict traffic] [--file bimodal lognormal_drift batch_length packed_sft]
-                          [--contestants ...] [--out FILE] [--deadline-s 460] [--each-s 150]
+                          [--contestants ...] [--out FILE] [--deadline-s 3600] [--each-s 150]
 
 ``traffic``: requests of the later half of a file, each contestant in a process with caches of its own: the
 first pass with all its compiles, then five steady passes, then sizes never seen before. Each request is
@@ -292,7 +292,7 @@ def main() -> None:
     parser.add_argument("--curves", type=Path, help="plan with the costs of an earlier output")
     parser.add_argument("--blocks", type=int)
     parser.add_argument("--width", type=int, default=1024)
-    parser.add_argument("--deadline-s", type=float, default=460)
+    parser.add_argument("--deadline-s", type=float, default=3600)
     parser.add_argument("--each-s", type=float, default=150, help="of one contestant")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
