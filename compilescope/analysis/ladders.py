@@ -64,12 +64,12 @@ def plan_of(report: Report, found: FrameTraffic, limits: Limits | None = None) -
         found = found.only([max(names, key=lambda name: len(set(traffic.column(name).tolist())))])
     if len(found.traffic.distinct()[0]) > _MOST_SIZES:
         return None
-    sampled = sampled_costs(report, found)
+    costs, notes = sampled_costs(report, found)
     try:
-        study = study_ladder(found.traffic, None if sampled is None else sampled[0], limits)
+        study = study_ladder(found.traffic, costs, limits)
     except CompileScopeError:
         return None
-    return study if sampled is None else replace(study, notes=(sampled[1], *study.notes))
+    return replace(study, notes=(*notes, *study.notes))
 
 
 def compact(study: Study) -> Ladder:

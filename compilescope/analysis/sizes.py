@@ -15,6 +15,7 @@ from compilescope.analysis import lengths
 from compilescope.analysis.index import FrameGroup, Index
 from compilescope.analysis.lengths import few
 from compilescope.analysis.report_run import CallTime, FrameSizes, SizeRow, SizeStep
+from compilescope.analysis.size_expr import size_of
 from compilescope.analysis.source_text import readable
 from compilescope.model import Graph
 
@@ -124,8 +125,8 @@ def _named(graph: Graph, values: Sequence[int]) -> dict[str, int]:
 
 
 def _evaluated(shape: Sequence[object], values: Mapping[str, int]) -> tuple[int, ...] | None:
-    row = [values.get(size) if isinstance(size, str) else size for size in shape]
-    whole = [size for size in row if isinstance(size, int)]
+    row = [size_of(size, values) for size in shape]
+    whole = [size for size in row if size is not None]
     return tuple(whole) if len(whole) == len(row) else None
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from compilescope.analysis.report import Frame, Graph, Report
+from compilescope.analysis.size_expr import size_of, symbols_of
 from compilescope.analysis.source_text import readable
 from compilescope.ladder.planner import Traffic, TrafficError
 from compilescope.units import visible
@@ -103,7 +104,7 @@ def _of_frame(report: Report, place: Place, graphs: Sequence[Graph]) -> FrameTra
                 unseen = None if count is None or unseen is None else unseen + count
             else:
                 rows[row] += count
-    dims, sizes = _independent(changing, list(rows))
+    dims, sizes = _independent(changing, list(rows), _tied(shapes, changing))
     if not dims:
         return None
     names = list(map(_name, dims))
@@ -232,22 +233,45 @@ def _rows(
 
 
 def _evaluated(sizes: Sequence[int | str | None], values: Mapping[str, Any]) -> tuple[int, ...] | None:
-    row = [values.get(size) if isinstance(size, str) else size for size in sizes]
-    whole = [size for size in row if isinstance(size, int) and not isinstance(size, bool) and size >= 1]
+    row = [size_of(size, values) for size in sizes]
+    whole = [size for size in row if size is not None and size >= 1]
     return tuple(whole) if len(whole) == len(row) else None
 
 
+def _tied(
+    shapes: Sequence[Mapping[Dimension, int | str]], changing: Sequence[Dimension]
+) -> Mapping[int, list[int]]:
+    """Places of dimensions that tracing found to be an expression of others, and the places of those."""
+    tied: dict[int, list[int]] = {}
+    for shape in shapes:
+        own = {shape.get(dimension): place for place, dimension in reversed(list(enumerate(changing)))}
+        for place, dimension in enumerate(changing):
+            size = shape.get(dimension)
+            symbols = symbols_of(size)
+            if size not in symbols and symbols and all(symbol in own for symbol in symbols):
+                tied[place] = [own[symbol] for symbol in symbols]
+    return tied
+
+
 def _independent(
-    changing: Sequence[Dimension], rows: Sequence[tuple[int, ...]]
+    changing: Sequence[Dimension], rows: Sequence[tuple[int, ...]], tied: Mapping[int, list[int]]
 ) -> tuple[list[Dimension], list[tuple[int, ...]]]:
-    """Without dimensions that never changed, and those that always equal an earlier one."""
+    """Without those that never changed, that always equal an earlier one, that follow from others."""
     columns = list(zip(*rows, strict=True))
     kept = [
         place
         for place, column in enumerate(columns)
-        if len(set(column)) > 1 and column not in columns[:place]
+        if len(set(column)) > 1
+        and column not in columns[:place]
+        and not (place in tied and _follows(column, [columns[other] for other in tied[place]]))
     ]
     return [changing[place] for place in kept], [tuple(row[place] for place in kept) for row in rows]
+
+
+def _follows(column: Sequence[int], others: Sequence[Sequence[int]]) -> bool:
+    """Whether each combination of the others comes with one value only: also where it was no symbol."""
+    keys = list(zip(*others, strict=True))
+    return len(set(zip(keys, column, strict=True))) == len(set(keys))
 
 
 def _name(dimension: Dimension) -> str:

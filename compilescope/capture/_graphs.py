@@ -263,7 +263,11 @@ def _source(node: Any) -> str | None:
 
 
 def _size(value: Any) -> int | str:
-    return value if type(value) is int else str(value)
+    """A number also for a symbol that tracing has fixed, as torch prints it."""
+    if type(value) is int:
+        return value
+    text = str(value)
+    return int(text) if text.isdecimal() else text
 
 
 def _hint_and_range(value: Any) -> dict[str, Any]:

@@ -58,8 +58,7 @@ def planned(source: Path, words: tuple[str, ...], limits: Limits, options: dict[
         report = load_report(source)
         found = _frame(report, options)
         traffic = found.traffic
-        sampled = sampled_costs(report, found)
-        costs, notes = (sampled[0], (sampled[1],)) if sampled is not None else (None, ())
+        costs, notes = sampled_costs(report, found)
     study = study_ladder(traffic, costs, limits, calls=options["calls"], in_use=used)
     return replace(study, notes=(*notes, *study.notes))
 

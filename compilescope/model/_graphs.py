@@ -78,10 +78,16 @@ def _placeholder(m: Mapping[str, Any]) -> Placeholder:
         f.text(m.get("kind")) or "other",
         f.text(m.get("source")),
         f.text(m.get("dtype")),
-        tuple(shape) if isinstance(shape, list) else None,
-        tuple(stride) if isinstance(stride, list) else None,
+        tuple(map(_size, shape)) if isinstance(shape, list) else None,
+        tuple(map(_size, stride)) if isinstance(stride, list) else None,
         f.text(m.get("device")),
         f.text(m.get("expr")),
         m.get("hint"),
         f.text(m.get("range")),
     )
+
+
+def _size(told: Any) -> Any:
+    """A symbol that tracing fixed may be told as the text of its number."""
+    is_number = isinstance(told, str) and told.isascii() and told.isdecimal() and len(told) < 19
+    return int(told) if is_number else told

@@ -67,15 +67,13 @@ def plan(report: Report, wish: Wish, post: Callable[[Message], object]) -> None:
     try:
         found = next(each for each in frames_with_traffic(report) if each.traffic.label == label)
         found = found.only(shown.symbols)
-        sampled = sampled_costs(report, found)
+        costs, notes = sampled_costs(report, found)
         limits = Limits(wish.rungs, wish.align, pins=wish.kinds != "pads", pads=wish.kinds != "pins")
-        study = study_ladder(found.traffic, None if sampled is None else sampled[0], limits)
+        study = study_ladder(found.traffic, costs, limits)
     except (CompileScopeError, StopIteration) as problem:
         post(Planned(wish, None, str(problem) or "the sizes of this function are not in the report"))
         return
-    if sampled is not None:
-        study = replace(study, notes=(sampled[1], *study.notes))
-    post(Planned(wish, compact(study), ""))
+    post(Planned(wish, compact(replace(study, notes=(*notes, *study.notes))), ""))
 
 
 class LadderScreen(PageScreen):

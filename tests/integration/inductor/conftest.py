@@ -33,7 +33,8 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., ProcessRec
 
     def run(program: str, *arguments: str, env: Mapping[str, str] | None = None) -> ProcessRecording:
         folder = tmp_path_factory.mktemp(program)
-        own = {"TORCHINDUCTOR_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(_ROOT)}
+        path = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))
+        own = {"TORCHINDUCTOR_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": path}
         env = {**os.environ, **own, **(env or {})}
         script = _HERE / "programs" / f"{program}.py"
         recording = folder / "run.compilescope"

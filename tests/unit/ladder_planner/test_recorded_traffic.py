@@ -82,13 +82,25 @@ def test_sizes_that_cannot_be_told_are_unseen_not_guessed() -> None:
     graphs = [
         graph("0/0", {"x": [8]}, 2),
         graph("0/1", {"x": [6]}, 2),
-        graph("0/2", {"x": ["2*s0"]}, 3, seen),
+        graph("0/2", {"x": ["s0 + s7"]}, 3, seen),
         graph("0/3", {"y": [5]}, 7),
         graph("0/4", {"x": [0]}, 1),
     ]
     (found,) = traffic_from_report(report(graphs))
     assert counts(found) == {(8,): 2, (6,): 2}
     assert found.unseen == 3 + 7 + 1
+
+
+def test_a_dimension_tied_to_another_is_told_and_is_no_second_symbol() -> None:
+    """Labels one shorter than their tokens, first static, then symbolic."""
+    seen = [SizeCount({"s0": 12}, 3), SizeCount({"s0": 20}, 2)]
+    graphs = [graph("0/0", {"x": [8], "y": [7]}, 2), graph("0/1", {"x": ["s0"], "y": ["s0 - 1"]}, 5, seen)]
+    (found,) = traffic_from_report(report(graphs))
+    assert counts(found) == {(8,): 2, (12,): 3, (20,): 2}
+    assert found.unseen == 0
+    untied = [graph("0/2", {"x": [8], "y": [6]}, 1), *graphs]
+    (found,) = traffic_from_report(report(untied))
+    assert counts(found) == {(8, 6): 1, (8, 7): 2, (12, 11): 3, (20, 19): 2}
 
 
 def test_an_unknown_number_of_calls_makes_the_share_unknown() -> None:

@@ -43,9 +43,8 @@ def test_calls_timed_while_the_program_ran_are_its_costs(tmp_path: Path) -> None
     }
     assert 80 <= sum(each.timed for each in sizes.times) <= 100
     assert all(each.median_us > 0 for each in sizes.times)
-    found = sampled_costs(report, frame_traffic_of(report))
-    assert found is not None
-    costs, note = found
+    costs, (note,) = sampled_costs(report, frame_traffic_of(report))
+    assert costs is not None
     assert isinstance(costs.static, Curve)
     assert [point.size for point in costs.static.points] == [16, 24, 40] or len(costs.static.points) == 2
     assert "times of real calls" in note
@@ -53,6 +52,42 @@ def test_calls_timed_while_the_program_ran_are_its_costs(tmp_path: Path) -> None
     assert (ladder.unit, ladder.basis) == ("us", "measured")
     shown = run(tmp_path, "ladder", "r.compilescope", "--emit", "json")
     assert json.loads(shown.stdout)["costs"]["unit"] == "us"
+
+
+MANY_SIZES = """
+import torch
+@torch.compile(backend="eager", dynamic=True)
+def step(x, y):
+    return x[1:] + y * 2
+for number in range({calls}):
+    rows = 100 + number * 7 % 60 + 1000 * (number % 2)
+    step(torch.ones(rows, 8), torch.ones(rows - 1, 8))
+"""
+
+
+def test_sizes_that_rarely_come_back_are_taken_together(tmp_path: Path) -> None:
+    """All dynamic from the first call: one dimension fixed while tracing, another tied to the first."""
+    (tmp_path / "serve.py").write_text(MANY_SIZES.format(calls=120))
+    done = run(tmp_path, "run", "-q", "--time-calls", "2", "-o", "r.compilescope", "serve.py")
+    assert done.returncode == 0, done.stderr
+    report = build_report(open_recording(tmp_path / "r.compilescope"))
+    found = frame_traffic_of(report)
+    assert (found.traffic.calls, found.traffic.unseen) == (120, 0)
+    costs, (note,) = sampled_costs(report, found)
+    assert costs is not None
+    assert "taken together" in note
+    sizes = [point.size for point in costs.static.points]
+    assert len(sizes) > 3
+    assert min(sizes) >= 1100  # each second call is one of the large ones
+    assert max(sizes) < 1160
+
+
+def test_too_few_timed_calls_are_said_to_be_that(tmp_path: Path) -> None:
+    (tmp_path / "serve.py").write_text(MANY_SIZES.format(calls=12))
+    run(tmp_path, "run", "-q", "--time-calls", "5", "-o", "r.compilescope", "serve.py")
+    shown = run(tmp_path, "ladder", "r.compilescope")
+    assert shown.returncode == 0, shown.stderr
+    assert "2 calls were timed, too few of similar sizes" in " ".join(shown.stdout.split())
 
 
 def test_nothing_is_timed_unless_it_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
