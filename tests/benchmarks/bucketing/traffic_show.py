@@ -89,7 +89,7 @@ def _partial(row: dict[str, Any]) -> str:
         parts.append(f"warm-up {row['warm_up_s']:.1f} s")
     if "first_pass_s" in row:
         parts.append(f"first pass {row['first_pass_s']:.1f} s")
-    elif row.get("first_done"):
+    elif "first_done" in row:
         parts.append(
             f"{row['first_done']} of {row['requests']} requests of the first pass, {row['so_far_s']:.1f} s"
         )

@@ -155,7 +155,7 @@ class Measured:
         self.contestant.prepare()
         self.setting.synchronize()
         self.row["warm_up_s"] = time.perf_counter() - started
-        self._save(self.row)
+        self._save(self.row | {"first_done": 0, "so_far_s": self.row["warm_up_s"]})
         first = []
         for size in self.requests:
             first.append(self._wall_us(size))

@@ -102,6 +102,23 @@ def test_a_prediction_is_judged_by_its_aims(lines: ModuleType, capsys: pytest.Ca
     assert "(126.0 us): missed" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ({}, "eager cut off after 60 s"),
+        ({"warm_up_s": 1.0, "first_done": 7, "so_far_s": 59.0}, "7 of 10 requests of the first pass, 59.0 s"),
+        ({"first_done": 7, "first_pass_s": 50.0}, "first pass 50.0 s, cut off after 60 s"),
+        ({"first_pass_s": 9.0, "steady_us": [1, 2, 3], "passes_us": [1, 3]}, "2 passes, steady 2 us [1, 3]"),
+    ],
+)
+def test_whoever_is_cut_off_says_how_far_he_came(
+    lines: ModuleType, capsys: pytest.CaptureFixture[str], known: dict[str, Any], said: str
+) -> None:
+    row = {"contestant": "eager", "requests": 10, "error": "cut off after 60 s"} | known
+    lines.show_row(row)
+    assert said in " ".join(capsys.readouterr().out.split())
+
+
 def run(tmp_path: Path, *arguments: str) -> tuple[str, dict[str, Any]]:
     out = tmp_path / "out.json"
     command = [sys.executable, str(FOLDER / "gpu_traffic.py"), *arguments, "--out", str(out)]
@@ -121,15 +138,12 @@ def test_two_dims_are_predicted_and_measured(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_contestant_that_is_cut_off_says_how_far_it_came(tmp_path: Path) -> None:
-    chosen = ("--contestants", "eager", "dynamic=False, no limit")
-    options = ("--part", "traffic", "--file", "packed_sft", "--requests", "10", "--each-s", "60")
-    shown, result = run(tmp_path, *options, *chosen)
-    eager, endless = result["rows"]
-    assert len(eager["passes_us"]) == 5
-    assert len(eager["unseen"]) > 0
-    assert eager["largest_error"] == 0
-    if "error" in endless:
-        assert endless["error"] == "cut off after 60 s"
-        assert "first_done" in endless or "first_pass_s" in endless
-    assert "cut off" in shown or "unseen" in endless
+def test_training_steps_are_measured(tmp_path: Path) -> None:
+    options = ("--part", "traffic", "--file", "packed_sft", "--requests", "10", "--contestants", "eager")
+    shown, result = run(tmp_path, *options)
+    (row,) = result["rows"]
+    assert row["setting"]["trains"]
+    assert len(row["passes_us"]) == 5
+    assert len(row["unseen"]) > 0
+    assert row["largest_error"] == 0
+    assert "first call at a size not seen before" in shown
