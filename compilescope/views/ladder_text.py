@@ -85,7 +85,7 @@ def _verdict(plan: LadderPlan, study: Study) -> str:
 
 def _table(study: Study) -> list[str]:
     head = (
-        f"{'ladder':<15}{'rungs':>6}{'cost/call':>11}{'padding':>8}{'compile':>8}  {'plan saves (95 %)':<25}"
+        f"{'ladder':<15}{'rungs':>6}{'cost/call':>11}{'padding':>8}{'compile':>8}  {'plan saves (95 %)':<23}"
     )
     head += "equal n" if any(rival.same_count for rival in study.rivals) else ""
     rows = [_row(study, "planned", study.score, "")]
@@ -94,10 +94,21 @@ def _table(study: Study) -> list[str]:
 
 
 def _row(study: Study, name: str, score: Score, saving: str) -> str:
-    cost = f"{score.cost:,.1f}" + (" us" if study.costs.unit == "us" else "")
-    made = seconds(score.compile_s) if study.costs.is_priced else "?"
+    cost = ladder_text_pictures.cost_text(score.cost, study.costs.unit)
+    made = _compile_time(score.compile_s) if study.costs.is_priced else "?"
     padding = f"{100 * score.padding:,.0f} %"
     return f"{visible(name):<15}{score.rungs:>6}{cost:>11}{padding:>8}{made:>8}  {saving}"
+
+
+def _compile_time(taken_s: float) -> str:
+    """At most seven characters: 148 s, 41 min, 278 h."""
+    return (
+        seconds(taken_s)
+        if taken_s < 60
+        else f"{taken_s:.0f} s"
+        if taken_s < 1000
+        else f"{taken_s / 60:.0f} min"
+    )
 
 
 def _saving(rival: Rival) -> str:
@@ -105,7 +116,7 @@ def _saving(rival: Rival) -> str:
     text = f"{_percent(gain.share)} ({_hundredths(gain.low)} to {_hundredths(gain.high)})"
     if rival.same_count is None:
         return text
-    return f"{text:<25}{_percent(1 - rival.same_count.cost / rival.score.cost)}"
+    return f"{text:<22} {_percent(1 - rival.same_count.cost / rival.score.cost)}"
 
 
 def _percent(share: float) -> str:

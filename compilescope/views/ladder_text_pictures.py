@@ -12,6 +12,20 @@ _LABEL = 10
 _MOST_COUNTS = 12
 
 
+def cost_text(cost: float, unit: str) -> str:
+    """Four figures, at most nine characters: 228.7 us, 40.67 ms, or elements: 443.3, 1,048,576."""
+    if unit != "us":
+        return f"{cost:,.1f}" if cost < 1e5 else f"{cost:,.0f}" if cost < 1e7 else f"{cost:.3e}"
+    for limit, scale, name in ((1e3, 1.0, "us"), (1e6, 1e3, "ms")):
+        if cost < limit * 0.99995:
+            return f"{_four(cost / scale)} {name}"
+    return f"{_four(cost / 1e6)} s"
+
+
+def _four(value: float) -> str:
+    return f"{value:.{max(0, 4 - len(str(int(value))))}f}"
+
+
 def curve(study: Study, width: int) -> list[str]:
     """Static cost over size: ``o`` measured, ``.`` the curve between, ``x`` measured of a dynamic artifact,
     ``^`` below the axis a static rung. Nothing for two symbols, or where nothing was measured.
@@ -34,10 +48,10 @@ def curve(study: Study, width: int) -> list[str]:
     for size, cost, mark in marks:
         row = min(int((1 - cost / top) * _ROWS), _ROWS - 1)
         grid[row][_column(size, lowest, highest, cells)] = mark
-    unit = "us" if study.costs.unit == "us" else "el."
-    lines = ["Cost of a call by size (o static, x dynamic: measured; ^ rung)"]
+    what = "" if study.costs.unit == "us" else ", in elements"
+    lines = [f"Cost of a call by size{what} (o static, x dynamic: measured; ^ rung)"]
     for number, line in enumerate(grid):
-        label = f"{top * (1 - number / _ROWS):,.1f} {unit}" if number % 3 == 0 else ""
+        label = cost_text(top * (1 - number / _ROWS), study.costs.unit) if number % 3 == 0 else ""
         lines.append(f"{label:>{_LABEL}} |{''.join(line)}")
     foot = [" "] * cells
     for rung in rungs:
@@ -54,12 +68,13 @@ def counts(study: Study, width: int, block: str) -> list[str]:
     step = -(-len(choices) // _MOST_COUNTS)
     shown = [c for number, c in enumerate(choices) if number % step == 0 or c is study.plan.chosen]
     most, room = max(choice.cost for choice in shown), max(width - 30, 8)
-    unit = " us" if study.costs.unit == "us" else ""
     lines = ["Cost of a call by number of rungs (* chosen)"]
     for choice in shown:
         star = "*" if choice is study.plan.chosen else " "
         length = max(round(choice.cost / most * room), 1)
-        lines.append(f"{choice.rungs:>5}{star} {block * length:<{room}} {choice.cost:>10,.1f}{unit}")
+        lines.append(
+            f"{choice.rungs:>5}{star} {block * length:<{room}} {cost_text(choice.cost, study.costs.unit):>10}"
+        )
     return lines
 
 

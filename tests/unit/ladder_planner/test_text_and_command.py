@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from click.testing import CliRunner
 from compilescope.cli.ladder import FORMS, command
 from compilescope.errors import UsageError
 from compilescope.ladder.planner import (
+    Amount,
     CostPoint,
     Costs,
     Curve,
@@ -59,6 +61,25 @@ def test_no_line_is_too_long_and_nothing_reaches_the_terminal(width: int, ascii:
         assert max(len(line) for line in text.splitlines() if not line.startswith("    ")) <= width
         assert text.endswith("\n")
         assert "\n\n\n" not in text
+
+
+@pytest.mark.parametrize("unit", ["us", "elements"])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e2, 1e4, 1e6, 1e8])
+def test_columns_stay_apart_at_any_magnitude(scale: float, unit: str) -> None:
+    traffic = Traffic.of([(7 if scale < 1 else int(scale)) * (1 + number % 9) for number in range(90)])
+    points = [CostPoint.of(size, size * min(scale, 1e4)) for size in (1, 1000 * max(int(scale), 1))]
+    costs = Costs(Curve.measured(points), (), Amount.of(scale)) if unit == "us" else None
+    lines = ladder_text.render(study_ladder(traffic, costs, Limits(max_rungs=4))).splitlines()
+    head = next(line for line in lines if line.startswith("ladder "))
+    ends = [head.index(word) + len(word) for word in ("rungs", "cost/call", "padding", "compile")]
+    rows = [line for line in lines if line.startswith(("planned ", "powers of two ", "vLLM's default "))]
+    assert len(rows) == 3
+    for row in rows:
+        for start, end in itertools.pairwise(ends):
+            assert row[start] == " ", row
+            assert row[end - 1] != " ", row
+    labels = [line.split("|")[0] for line in lines if "|" in line]
+    assert len({len(label) for label in labels}) <= 1
 
 
 def test_the_page_says_what_matters(traffic: Path) -> None:
