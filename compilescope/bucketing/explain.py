@@ -140,7 +140,7 @@ def _row(line: RungLine) -> tuple[str, ...]:
         )
     where = f" at {_one_line(event.user_line)}" if event.user_line else ""
     guard = f": {event.guard}" if event.guard else ""
-    return (event.rung, event.kind, "", "", "", "", "", f"refused: {event.reason}{guard}{where}")
+    return (event.rung, event.kind, "", "", "", "", "", f"refused: {_one_line(event.reason)}{guard}{where}")
 
 
 def _sizes(event: RungCompiled) -> str:

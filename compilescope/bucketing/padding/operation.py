@@ -47,8 +47,18 @@ class Operation:
         return self._func is not None and torch.Tag.nondeterministic_seeded in self._func.tags
 
     @property
+    def reshapes_in_place(self) -> bool:
+        """As ``x.unsqueeze_(0)`` does: then the shape the rows are known for is gone."""
+        return self._func is not None and torch.Tag.inplace_view in self._func.tags
+
+    @property
     def is_singular(self) -> bool:
         return self.is_pointwise and is_singular(self.name)
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether a gradient may flow through it."""
+        return self._tracker.has_gradient(self.tensors)
 
     @property
     def has_rows(self) -> bool:

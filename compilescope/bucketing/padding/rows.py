@@ -22,9 +22,9 @@ ONE = sympy.Integer(1)
 class Axis:
     """A dimension of ``outer * rows * inner`` entries, of which ``rows`` grows with the padding.
 
-    ``pads`` are the entries behind the real rows, whatever their other indices are. ``counts`` says that each
+    ``pads`` are the entries behind the real rows, whatever their other indices are; ``facing``, where more is
+    known of them, those of ``pads`` that lie among the real rows of all other axes. ``counts`` says that each
     entry is its own place along the axis, as in an arange: looking it up is looking at the same place.
-    ``hidden`` says that entries behind the real rows of this axis are False wherever other axes are real.
     """
 
     rows: Any
@@ -32,14 +32,19 @@ class Axis:
     outer: Any = ONE
     inner: Any = ONE
     counts: bool = False
-    hidden: bool = False
+    facing: Values | None = None
 
     @property
     def is_plain(self) -> bool:
         return bool(self.outer == 1 and self.inner == 1)
 
-    def with_pads(self, pads: Values) -> Axis:
-        return replace(self, pads=pads, counts=False, hidden=False)
+    @property
+    def seen(self) -> Values:
+        """What the real rows of other axes meet behind the real rows of this one."""
+        return self.pads if self.facing is None else self.facing
+
+    def with_pads(self, pads: Values, facing: Values | None = None) -> Axis:
+        return replace(self, pads=pads, counts=False, facing=facing)
 
     def aligns_with(self, other: Axis) -> bool:
         return (self.rows, self.outer, self.inner) == (other.rows, other.outer, other.inner)
@@ -56,6 +61,10 @@ class Rows:
     @property
     def has_axis(self) -> bool:
         return any(axis is not None for axis in self.axes)
+
+    @property
+    def axis_count(self) -> int:
+        return sum(axis is not None for axis in self.axes)
 
     def pads(self, dim: int) -> Values:
         """The entries behind the real rows of ``dim``; any entry where it is no axis."""

@@ -55,9 +55,9 @@ class EntryPadding:
             self.refused[name] = refused
         except Exception as error:
             # Whatever a later torch changes under us, the rung is left out and the call gets its result.
-            self.refused[name] = PaddingRefusedError(
-                f"the graph could not be followed: {type(error).__name__}: {error}"
-            )
+            first = next(iter(str(error).splitlines()), "")
+            reason = f"the graph could not be followed: {type(error).__name__}: {first}"
+            self.refused[name] = PaddingRefusedError(reason)
         else:
             self._inspections[name] = found
 

@@ -14,8 +14,17 @@ from compilescope.bucketing._torch import expression, user_line
 from compilescope.bucketing.padding.contract import PaddingRefusedError
 from compilescope.bucketing.padding.operation import Operation, arguments_of, tensors_in
 from compilescope.bucketing.padding.rows import Axis, Rows
-from compilescope.bucketing.padding.rules import RULES, TAKES_SIZES, attention_rule, pointwise_rule
+from compilescope.bucketing.padding.rules import (
+    BEARS_INFINITY,
+    RULES,
+    TAKES_SIZES,
+    attention_rule,
+    pointwise_rule,
+)
 from compilescope.bucketing.padding.values import ANYTHING, FINITE, TRUTH
+
+_SOFTMAX = ("_softmax", "_log_softmax", "logsumexp")
+"""Infinities may go in, and a slope is a number where the result is."""
 
 _NO_DATA = ("prim", "profiler", "inductor_prims")
 
@@ -41,6 +50,7 @@ class RowTracker(TorchDispatchMode):  # type: ignore[misc]
         self._grad = grad
         self._trusted = trusted
         self._rows: dict[int, Rows] = {}
+        self._differentiable: set[int] = set()
         self._alive: list[torch.Tensor] = []
 
     def leave(self) -> None:
@@ -51,6 +61,8 @@ class RowTracker(TorchDispatchMode):  # type: ignore[misc]
     def declare(self, tensor: torch.Tensor, rows: Rows) -> None:
         self._rows[id(tensor)] = rows
         self._alive.append(tensor)
+        if tensor.requires_grad:
+            self._differentiable.add(id(tensor))
 
     def rows(self, tensor: torch.Tensor) -> Rows:
         known = self._rows.get(id(tensor))
@@ -59,6 +71,13 @@ class RowTracker(TorchDispatchMode):  # type: ignore[misc]
         if any(self.carries(size) for size in tensor.shape):
             raise self.refusal("a tensor of unknown origin", "has a padded size")
         return Rows((None,) * tensor.dim(), TRUTH if tensor.dtype == torch.bool else FINITE)
+
+    def has_gradient(self, tensors: Sequence[torch.Tensor]) -> bool:
+        """Whether a gradient may flow into one of them."""
+        return self._grad and any(
+            id(each) in self._differentiable or (id(each) not in self._rows and each.requires_grad)
+            for each in tensors
+        )
 
     def carries(self, value: Any) -> bool:
         """Whether a size or number depends on the padded size."""
@@ -98,7 +117,7 @@ class RowTracker(TorchDispatchMode):  # type: ignore[misc]
     def attention(self, arguments: Mapping[str, Any], result: Any) -> None:
         """scaled_dot_product_attention, seen before it becomes what this device has for it."""
         operation = Operation(self, None, dict(arguments), result)
-        self.declare(result, attention_rule(operation))
+        self._store(operation, result, attention_rule(operation))
 
     def _rule(self, operation: Operation) -> Any:
         name = operation.name
@@ -107,6 +126,8 @@ class RowTracker(TorchDispatchMode):  # type: ignore[misc]
             self.note_random(name)
         if name not in TAKES_SIZES and any(self.carries(number) for number in operation.numbers):
             raise self.refusal(name, "computes with the padded size as a number")
+        if touched and operation.reshapes_in_place:
+            raise self.refusal(name, "changes the shape of padded rows in place")
         rule = RULES.get(name) or (pointwise_rule if operation.is_pointwise else None)
         if rule is not None:
             return rule
@@ -121,8 +142,12 @@ class RowTracker(TorchDispatchMode):  # type: ignore[misc]
         return any(self.carries(size) for out in tensors_in(operation.result) for size in out.shape)
 
     def _store(self, operation: Operation, tensor: torch.Tensor, rows: Rows) -> None:
-        if self._grad and operation.name not in ("softmax", "log_softmax"):
-            self._check_slope(operation, tensor, rows)
+        sizes = list(zip(tensor.shape, rows.axes, strict=False))
+        if len(rows.axes) != tensor.dim() or any(axis is None and self.carries(size) for size, axis in sizes):
+            raise self.refusal(operation.name, "is not known to keep rows apart")
+        if operation.has_gradient and tensor.dtype.is_floating_point and operation.name != "detach":
+            self._differentiable.add(id(tensor))
+            self._check_slope(operation, rows)
         if not operation.writes(tensor):
             self.declare(tensor, rows)
             return
@@ -131,7 +156,7 @@ class RowTracker(TorchDispatchMode):  # type: ignore[misc]
             raise self.refusal(operation.name, "writes padded rows into a tensor without, in place")
         self._check_base(operation, tensor, rows)
         self.written.add(tensor.untyped_storage()._cdata)
-        self._forget_values(tensor)
+        self._written(tensor, rows)
         self.declare(tensor, rows)
 
     def _check_base(self, operation: Operation, written: torch.Tensor, rows: Rows) -> None:
@@ -141,23 +166,38 @@ class RowTracker(TorchDispatchMode):  # type: ignore[misc]
         if rows.has_axis and not self.rows(base).has_axis:
             raise self.refusal(operation.name, "writes padded rows into a part of a tensor, in place")
 
-    def _check_slope(self, operation: Operation, tensor: torch.Tensor, rows: Rows) -> None:
+    def _check_slope(self, operation: Operation, rows: Rows) -> None:
         """Zero gradient times an infinite slope is nan, and reaches every weight."""
-        if not operation.is_singular or not tensor.dtype.is_floating_point:
-            return
-        if any(axis is not None and not axis.pads.finite for axis in rows.axes):
+        if operation.name in _SOFTMAX:
+            is_safe = all(axis.pads.number for axis in rows.axes if axis is not None)
+        else:
+            given = [axis for each in operation.tensors for axis in self._float_axes(each)]
+            is_safe = operation.name in BEARS_INFINITY or all(axis.pads.finite for axis in given)
+            if operation.is_singular:
+                is_safe = is_safe and all(axis.pads.finite for axis in rows.axes if axis is not None)
+        if not is_safe:
             raise self.refusal(
                 operation.name,
                 "may be infinite on padded rows, and zero times infinity reaches the gradients",
             )
 
-    def _forget_values(self, written: torch.Tensor) -> None:
+    def _float_axes(self, tensor: torch.Tensor) -> list[Axis]:
+        axes = self.rows(tensor).axes if tensor.dtype.is_floating_point else ()
+        return [axis for axis in axes if axis is not None]
+
+    def _written(self, written: torch.Tensor, rows: Rows) -> None:
+        """What shares the memory of a written tensor has entries of before, or those that were written."""
         storage = written.untyped_storage()._cdata
+        has_gradient = id(written) in self._differentiable
         for tensor in self._alive:
-            if tensor.untyped_storage()._cdata == storage and id(tensor) in self._rows:
-                rows = self._rows[id(tensor)]
-                axes = tuple(axis and axis.with_pads(ANYTHING) for axis in rows.axes)
-                self._rows[id(tensor)] = Rows(axes, ANYTHING, rows.masks)
+            before = self._rows.get(id(tensor))
+            if before is None or tensor.untyped_storage()._cdata != storage:
+                continue
+            new = rows.whole if tensor.dtype == written.dtype else ANYTHING
+            axes = tuple(axis and axis.with_pads(axis.pads.join(new)) for axis in before.axes)
+            self._rows[id(tensor)] = Rows(axes, before.whole.join(new), before.masks | rows.masks)
+            if has_gradient:
+                self._differentiable.add(id(tensor))
 
 
 class GraphWalk(fx.Interpreter):  # type: ignore[misc]

@@ -13,28 +13,40 @@ from dataclasses import dataclass
 
 INF = math.inf
 
+LOWEST = -3.3895313892515355e38
+"""bfloat16's lowest number: what is added to a mask of it, or of float32's, is lost in rounding."""
+
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Anything in ``low..high``. ``finite`` rules out infinities and nan, ``number`` rules out nan alone."""
+    """Anything in ``low..high``. ``finite`` rules out infinities and nan, ``number`` rules out nan alone, and
+    ``below_inf`` plus infinity alone.
+    """
 
     low: float = -INF
     high: float = INF
     finite: bool = False
     number: bool = False
+    below_inf: bool = False
 
     def __post_init__(self) -> None:
         if self.finite or self.low == self.high:
             object.__setattr__(self, "number", True)
+        if self.finite or self.high < INF:
+            object.__setattr__(self, "below_inf", True)
 
     @property
     def only(self) -> float | None:
         """The one number this can be, None for several."""
         return self.low if self.low == self.high else None
 
+    def is_at_most(self, bound: float) -> bool:
+        return self.number and self.high <= bound
+
     def join(self, other: Values) -> Values:
         low, high = min(self.low, other.low), max(self.high, other.high)
-        return Values(low, high, self.finite and other.finite, self.number and other.number)
+        finite, number = self.finite and other.finite, self.number and other.number
+        return Values(low, high, finite, number, self.below_inf and other.below_inf)
 
 
 ANYTHING = Values()
@@ -98,8 +110,10 @@ def _add(a: Values, b: Values, alpha: Values = _ONE) -> Values | None:
     for one, other in ((a, b), (b, a)):
         if one.only in (-INF, INF) and other.finite:
             return one
+        if one.finite and one.high <= LOWEST and other.finite:
+            return Values(-INF, one.high, True)
     number = _number(a, b) and (a.finite or b.finite)
-    return Values(a.low + b.low, a.high + b.high, _finite(a, b), number)
+    return Values(a.low + b.low, a.high + b.high, _finite(a, b), number, a.below_inf and b.below_inf)
 
 
 def _subtract(a: Values, b: Values, alpha: Values = _ONE) -> Values | None:
@@ -204,6 +218,12 @@ def _positive_only(a: Values) -> Values | None:
     return Values(0, INF, a.finite) if a.low > 0 else None
 
 
+def _logarithm(a: Values) -> Values | None:
+    if a.only == 0:
+        return exactly(-INF)
+    return Values(-INF, INF, a.finite and a.low > 0, a.number, a.below_inf) if a.low >= 0 else None
+
+
 def _same(a: Values, *_: Values) -> Values:
     return a
 
@@ -228,7 +248,8 @@ _RULES: dict[str, Callable[..., Values | None]] = {
     "cos": lambda a: Values(-1, 1, True) if a.finite else None,
     "sqrt": _positive_only,
     "rsqrt": _positive_only,
-    "log": lambda a: Values(-INF, INF, a.finite) if a.low > 0 else None,
+    "log": _logarithm,
+    "nan_to_num": lambda _, *given: FINITE if _finite(*given) else None,
     "reciprocal": lambda a: _divide(exactly(1), a),
     "clamp": _clamp,
     "clamp_min": _maximum,

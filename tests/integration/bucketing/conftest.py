@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import logging
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 with warnings.catch_warnings():
     # Importing Inductor warns of torch's own use of what torch deprecates.

@@ -8,67 +8,31 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from padding_setup import (
+    LADDER,
+    POSITIONS,
+    TABLE,
+    WEIGHT,
+    X1,
+    Function,
+    X,
+    batched,
+    heads,
+    ids,
+    padded,
+    refusals,
+    rows,
+    served,
+    with_mask,
+)
 
 from compilescope.bucketing import Pad, bucketed
-from compilescope.ladder import BucketLadder
-from compilescope.observer import RungRefused
-
-LADDER = BucketLadder.pads([8, 16])
-
-Function = Callable[..., Any]
-
-WEIGHT = torch.randn(6, 6)
-TABLE = torch.randn(10, 6)
-POSITIONS = torch.randn(64, 6)
-
-
-def padded(function: Function, contracts: list[Pad], **options: Any) -> Any:
-    dims: dict[str, dict[int, str | None]] = {}
-    for each in contracts:
-        dims.setdefault(each.arg, {})[each.dim] = "n"
-    return bucketed(function, LADDER, dims, inner="aot_eager", pad=contracts, **options)
-
-
-def served(model: Any) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for count in model.backend.dispatch_counts():
-        found[count.outcome] = found.get(count.outcome, 0) + count.count
-    return {outcome: count for outcome, count in found.items() if count}
-
-
-def refusals(model: Any) -> list[RungRefused]:
-    return [event for event in model.backend.events() if isinstance(event, RungRefused)]
-
-
-def rows(n: int) -> list[Any]:
-    return [torch.randn(n, 6)]
-
-
-def batched(n: int) -> list[Any]:
-    return [torch.randn(3, n, 6)]
-
-
-def with_mask(n: int) -> list[Any]:
-    mask = torch.ones(n, dtype=torch.bool)
-    mask[n // 2] = False
-    return [torch.randn(n, 6), mask]
-
-
-def ids(n: int) -> list[Any]:
-    return [torch.randint(0, 10, (n,))]
-
-
-def heads(x: torch.Tensor) -> torch.Tensor:
-    return x.view(3, -1, 2, 3).transpose(1, 2)
 
 
 def half(x: torch.Tensor) -> torch.Tensor:
     with torch.autocast("cpu", dtype=torch.bfloat16):
         return (x @ WEIGHT).float() + 0 * x.mean(0)
 
-
-X = [Pad("x", 0, 0.5)]
-X1 = [Pad("x", 1, 0.0)]
 
 REFUSED: dict[str, tuple[Function, Callable[[int], list[Any]], list[Pad], str]] = {
     "sum": (lambda x: x.sum(0), rows, X, "sum over padded rows needs a mask that makes them 0"),
@@ -155,6 +119,19 @@ REFUSED: dict[str, tuple[Function, Callable[[int], list[Any]], list[Pad], str]] 
         rows,
         X,
         "mean over padded rows counts them",
+    ),
+    "smallest of what may be less": (lambda x: x.amin(0), rows, [Pad("x", 0, 0.0)], "amin over padded rows"),
+    "place of a number that may be padding": (
+        lambda x: (x == 0).int().argmax(0),
+        ids,
+        [Pad("x", 0, 0)],
+        "argmax over padded rows",
+    ),
+    "reshaped in place": (
+        lambda x: (x * 2).unsqueeze_(0),
+        rows,
+        X,
+        "unsqueeze changes the shape of padded rows in place",
     ),
     "unknown": (lambda x: torch.fft.fft(x, dim=1).abs(), rows, X, "_fft_r2c is not known to keep rows apart"),
     "fixed": (lambda x: (x @ x.t()).diagonal(), rows, X, "diagonal is not known to keep rows apart"),

@@ -8,59 +8,29 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from padding_setup import (
+    LADDER,
+    POSITIONS,
+    SIZES,
+    TABLE,
+    WEIGHT,
+    X1,
+    XM,
+    Function,
+    X,
+    batched,
+    heads,
+    ids,
+    padded,
+    places,
+    refusals,
+    rows,
+    served,
+    with_mask,
+)
 
 from compilescope.bucketing import Pad, bucketed
 from compilescope.ladder import BucketLadder
-from compilescope.observer import RungRefused
-
-LADDER = BucketLadder.pads([8, 16])
-SIZES = (5, 8, 11, 16)
-
-Function = Callable[..., Any]
-
-WEIGHT = torch.randn(6, 6)
-TABLE = torch.randn(10, 6)
-POSITIONS = torch.randn(64, 6)
-
-
-def padded(function: Function, contracts: list[Pad], **options: Any) -> Any:
-    dims: dict[str, dict[int, str | None]] = {}
-    for each in contracts:
-        dims.setdefault(each.arg, {})[each.dim] = "n"
-    return bucketed(function, LADDER, dims, inner="aot_eager", pad=contracts, **options)
-
-
-def served(model: Any) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for count in model.backend.dispatch_counts():
-        found[count.outcome] = found.get(count.outcome, 0) + count.count
-    return {outcome: count for outcome, count in found.items() if count}
-
-
-def refusals(model: Any) -> list[RungRefused]:
-    return [event for event in model.backend.events() if isinstance(event, RungRefused)]
-
-
-def rows(n: int) -> list[Any]:
-    return [torch.randn(n, 6)]
-
-
-def batched(n: int) -> list[Any]:
-    return [torch.randn(3, n, 6)]
-
-
-def with_mask(n: int) -> list[Any]:
-    mask = torch.ones(n, dtype=torch.bool)
-    mask[n // 2] = False
-    return [torch.randn(n, 6), mask]
-
-
-def ids(n: int) -> list[Any]:
-    return [torch.randint(0, 10, (n,))]
-
-
-def heads(x: torch.Tensor) -> torch.Tensor:
-    return x.view(3, -1, 2, 3).transpose(1, 2)
 
 
 def causal(x: torch.Tensor) -> torch.Tensor:
@@ -98,10 +68,6 @@ def rms_norm(x: torch.Tensor) -> torch.Tensor:
     return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
 
 
-X = [Pad("x", 0, 0.5)]
-X1 = [Pad("x", 1, 0.0)]
-XM = [Pad("x", 0, 0.0), Pad("m", 0, False)]
-
 ACCEPTED: dict[str, tuple[Function, Callable[[int], list[Any]], list[Pad]]] = {
     "pointwise": (lambda x: (x.tanh() * 2 + 1).relu(), rows, X),
     "linear": (lambda x: F.linear(x, WEIGHT) @ WEIGHT, rows, X),
@@ -135,6 +101,16 @@ ACCEPTED: dict[str, tuple[Function, Callable[[int], list[Any]], list[Pad]]] = {
     "masked mean": (masked_pool, with_mask, XM),
     "sort features": (lambda x: x.sort(1)[0], rows, X),
     "triangle": (lambda x: (x @ x.t()).tril(), rows, X),
+    "largest of what is never less": (lambda x: x.relu().amax(0), rows, [Pad("x", 0, 0.0)]),
+    "smallest of what is never more": (lambda x: (-x.relu()).amin(0), rows, [Pad("x", 0, 0.0)]),
+    "place of the end": (lambda x: (x == 3).int().argmax(0), ids, [Pad("x", 0, 0)]),
+    "place of the last one that counts": (
+        lambda x: ((x != 0) * places(x)).argmax(0),
+        ids,
+        [Pad("x", 0, 0)],
+    ),
+    "what is not there in front": (lambda x: x[:1] + torch.zeros(x.shape[0], 6), rows, X),
+    "identity": (lambda x: (x * 2, torch.eye(x.shape[0]) * 2), rows, X),
     "a size as output": (lambda x: (x * 2, x.shape[0] * 2 + 1), rows, X),
     "loss of each row": (lambda x: F.mse_loss(x, x * 2, reduction="none"), rows, X),
 }

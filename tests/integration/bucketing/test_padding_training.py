@@ -8,26 +8,12 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from padding_setup import LADDER, SIZES, X0, XM, events, padded, refusals, served
 
 from compilescope.bucketing import Pad, bucketed
-from compilescope.ladder import BucketLadder
 from compilescope.observer import RungCompiled, RungRefused, RungVerified
 
-LADDER = BucketLadder.pads([8, 16])
-SIZES = (5, 8, 11, 16)
 TOKENS: dict[str, dict[int, str | None]] = {"x": {0: "n"}}
-PAD = [Pad("x", 0, 0.0)]
-
-
-def outcomes(model: Any) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for count in model.backend.dispatch_counts():
-        found[count.outcome] = found.get(count.outcome, 0) + count.count
-    return {outcome: count for outcome, count in found.items() if count}
-
-
-def events(model: Any, kind: type) -> list[Any]:
-    return [event for event in model.backend.events() if isinstance(event, kind)]
 
 
 def network() -> torch.nn.Module:
@@ -44,7 +30,7 @@ def test_gradients_of_parameters_and_inputs(check: Any, requires_grad: bool) -> 
         check(
             net, model, lambda n=size: [torch.randn(n, 6, requires_grad=requires_grad)], [*net.parameters()]
         )
-    assert outcomes(model) == {"padded": 2, "exact": 2}
+    assert served(model) == {"padded": 2, "exact": 2}
 
 
 @pytest.mark.slow
@@ -53,7 +39,7 @@ def test_gradients_through_inductor(check: Any) -> None:
     model = bucketed(net, LADDER, {"input": {0: "n"}}, pad=[Pad("input", 0, 0.0)], fallback="eager")
     for size in SIZES:
         check(net, model, lambda n=size: [torch.randn(n, 6, requires_grad=True)], [*net.parameters()])
-    assert outcomes(model) == {"padded": 2, "exact": 2}
+    assert served(model) == {"padded": 2, "exact": 2}
 
 
 def test_a_loss_counts_real_rows_where_labels_are_padded_with_the_ignored_one(check: Any) -> None:
@@ -63,11 +49,11 @@ def test_a_loss_counts_real_rows_where_labels_are_padded_with_the_ignored_one(ch
         return F.cross_entropy(net(x), labels)
 
     dims: Any = {"x": {0: "n"}, "labels": {0: "n"}}
-    model = bucketed(f, LADDER, dims, inner="aot_eager", pad=[*PAD, Pad("labels", 0, -100)])
+    model = bucketed(f, LADDER, dims, inner="aot_eager", pad=[*X0, Pad("labels", 0, -100)])
     for size in SIZES:
         check(f, model, lambda n=size: [torch.randn(n, 6), torch.randint(6, (n,))], [*net.parameters()])
-    assert outcomes(model) == {"padded": 2, "exact": 2}
-    wrong = bucketed(f, LADDER, dims, inner="aot_eager", pad=[*PAD, Pad("labels", 0, 0)])
+    assert served(model) == {"padded": 2, "exact": 2}
+    wrong = bucketed(f, LADDER, dims, inner="aot_eager", pad=[*X0, Pad("labels", 0, 0)])
     wrong(torch.randn(5, 6), torch.randint(6, (5,)))
     assert "pad its targets with ignore_index (-100)" in events(wrong, RungRefused)[0].reason
 
@@ -80,10 +66,10 @@ def test_an_input_written_in_place_is_written_for_the_caller(check: Any) -> None
         x[:, 0].mul_(3)
         return x @ weight
 
-    model = bucketed(f, LADDER, TOKENS, inner="aot_eager", pad=PAD)
+    model = bucketed(f, LADDER, TOKENS, inner="aot_eager", pad=X0)
     for size in SIZES:
         check(f, model, lambda n=size: [torch.randn(n, 6)], [weight])
-    assert outcomes(model) == {"padded": 2, "exact": 2}
+    assert served(model) == {"padded": 2, "exact": 2}
 
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
@@ -92,7 +78,7 @@ def test_a_write_to_what_is_no_leaf_reaches_its_gradient(check: Any) -> None:
         x.mul_(2)
         return x.tanh()
 
-    model = bucketed(f, LADDER, TOKENS, inner="aot_eager", pad=PAD)
+    model = bucketed(f, LADDER, TOKENS, inner="aot_eager", pad=X0)
 
     def through(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(x: torch.Tensor) -> Any:
@@ -103,7 +89,7 @@ def test_a_write_to_what_is_no_leaf_reaches_its_gradient(check: Any) -> None:
 
     for size in SIZES:
         check(through(f), through(model), lambda n=size: [torch.randn(n, 6, requires_grad=True)])
-    assert outcomes(model) == {"padded": 2, "exact": 2}
+    assert served(model) == {"padded": 2, "exact": 2}
 
 
 def test_statistics_of_a_batch_norm_are_not_taken_from_padding(check: Any) -> None:
@@ -115,14 +101,14 @@ def test_statistics_of_a_batch_norm_are_not_taken_from_padding(check: Any) -> No
     net.eval()
     for size in SIZES:
         check(net, model, lambda n=size: [torch.randn(n, 6)], [*net.parameters()])
-    assert outcomes(model) == {"dynamic": 1, "padded": 2, "exact": 2}
+    assert served(model) == {"dynamic": 1, "padded": 2, "exact": 2}
 
 
 def test_draws_are_stated_and_refused_where_equality_is_asked_for() -> None:
     net = torch.nn.Sequential(torch.nn.Linear(6, 6), torch.nn.Dropout(0.5))
     stated = bucketed(net, LADDER, {"input": {0: "n"}}, inner="aot_eager", pad=[Pad("input", 0, 0.0)])
     assert stated(torch.randn(5, 6)).shape == (5, 6)
-    assert outcomes(stated) == {"padded": 1}
+    assert served(stated) == {"padded": 1}
     made = [event for event in events(stated, RungCompiled) if event.kind == "pad"]
     assert "dropout" in made[0].random[0] or "bernoulli" in made[0].random[0]
     assert "draws others than unpadded" in str(stated.explain())
@@ -132,7 +118,7 @@ def test_draws_are_stated_and_refused_where_equality_is_asked_for() -> None:
     )
     asked(torch.randn(5, 6))
     assert "padding changes what is drawn" in events(asked, RungRefused)[0].reason
-    assert outcomes(asked) == {"dynamic": 1}
+    assert served(asked) == {"dynamic": 1}
 
 
 @pytest.mark.parametrize(
@@ -146,13 +132,72 @@ def test_draws_are_stated_and_refused_where_equality_is_asked_for() -> None:
 )
 def test_a_slope_that_may_be_infinite_on_padding_is_refused_in_training(function: Any, check: Any) -> None:
     weight = torch.nn.Parameter(torch.randn(6, 6))
-    model = bucketed(lambda x: function(x, weight), LADDER, TOKENS, inner="aot_eager", pad=PAD)
+    model = bucketed(lambda x: function(x, weight), LADDER, TOKENS, inner="aot_eager", pad=X0)
     for size in (5, 11):
         check(lambda x: function(x, weight), model, lambda n=size: [torch.randn(n, 6)], [weight])
     assert "zero times infinity reaches the gradients" in events(model, RungRefused)[0].reason
     with torch.no_grad():
         check(lambda x: function(x, weight), model, lambda: [torch.randn(5, 6)])
-    assert outcomes(model) == {"dynamic": 2, "padded": 1}
+    assert served(model) == {"dynamic": 2, "padded": 1}
+
+
+def ignoring(x: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
+    """Nothing of a row that the mask leaves out, whatever is in it."""
+    return torch.where(m[:, None], x, 0.0).sum(0)
+
+
+BESIDE_INFINITY: dict[str, Callable[..., Any]] = {
+    "product": lambda x, m, w: ignoring(x * w[0], m),
+    "matrix product": lambda x, m, w: ignoring(x @ w, m),
+    "linear": lambda x, m, w: ignoring(F.linear(x, w), m),
+    "norm": lambda x, m, w: ignoring(F.layer_norm(x + w[0], (6,)), m),
+    "masked in between": lambda x, m, w: ignoring(F.silu(torch.where(m[:, None], x * w[0], -torch.inf)), m),
+    "softmax of rows masked altogether": lambda x, m, w: ignoring((x + w[0]).softmax(1), m),
+    "queries": lambda x, m, w: ignoring(
+        F.scaled_dot_product_attention((x + w[0])[None], w[None], w[None])[0], m
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE_INFINITY)
+def test_an_infinite_padded_row_whose_gradient_is_zero_is_refused(name: str, check: Any) -> None:
+    weight = torch.nn.Parameter(torch.randn(6, 6))
+
+    def f(x: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
+        return BESIDE_INFINITY[name](x, m, weight)
+
+    model = padded(f, [Pad("x", 0, float("-inf")), Pad("m", 0, False)], fallback="eager")
+    check(f, model, lambda: [torch.randn(5, 6), torch.ones(5, dtype=torch.bool)], [weight])
+    assert "zero times infinity" in refusals(model)[0].reason or "masked" in refusals(model)[0].reason
+    assert served(model) == {"eager": 1}
+
+
+def test_what_no_gradient_flows_into_may_be_infinite(check: Any) -> None:
+    """A mask is often a logarithm, or a division by how much of it there is."""
+    weight = torch.nn.Parameter(torch.randn(6, 6))
+
+    def f(x: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
+        bias = m.float().log()[None, :]
+        return ((x @ weight @ x.t() + bias).softmax(1) @ x) * (m / m).nan_to_num()[:, None]
+
+    model = padded(f, XM, fallback="eager")
+    for size in SIZES:
+        check(f, model, lambda n=size: [torch.randn(n, 6), torch.ones(n, dtype=torch.bool)], [weight])
+    assert served(model) == {"padded": 2, "exact": 2}
+
+
+def test_a_gradient_is_not_shared_out_among_padded_rows(check: Any) -> None:
+    weight = torch.nn.Parameter(torch.randn(6, 6))
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return (x @ weight).relu().amax(0)
+
+    model = padded(f, X0, fallback="eager")
+    check(f, model, lambda: [-torch.ones(5, 6)], [weight])
+    assert "amax over padded rows needs a mask" in refusals(model)[0].reason
+    with torch.no_grad():
+        check(f, model, lambda: [torch.randn(5, 6)])
+    assert served(model) == {"eager": 1, "padded": 1}
 
 
 def test_verified_rungs_were_compared_with_the_unpadded_graph() -> None:
@@ -166,9 +211,9 @@ def test_verified_rungs_were_compared_with_the_unpadded_graph() -> None:
         (rung, size) for rung, sizes in (("<=8", (7, 4, 2)), ("<=16", (15, 12, 9))) for size in sizes
     }
     assert max(event.difference for event in compared) < 1e-5
-    assert outcomes(model) == {}
+    assert served(model) == {}
     model(torch.randn(5, 6))
-    assert outcomes(model) == {"padded": 1}
+    assert served(model) == {"padded": 1}
 
 
 def test_a_rung_that_gives_another_result_is_refused_and_the_call_is_served(caplog: Any) -> None:
@@ -182,7 +227,7 @@ def test_a_rung_that_gives_another_result_is_refused_and_the_call_is_served(capl
     def f(x: torch.Tensor) -> torch.Tensor:
         return x * 2
 
-    model = bucketed(f, LADDER, TOKENS, inner=inner, pad=PAD, verify=True)
+    model = bucketed(f, LADDER, TOKENS, inner=inner, pad=X0, verify=True)
     x = torch.randn(5, 6)
     with torch.no_grad():
         torch.testing.assert_close(model(x), f(x))
@@ -192,4 +237,4 @@ def test_a_rung_that_gives_another_result_is_refused_and_the_call_is_served(capl
     assert [event.rung for event in refused] == ["<=8", "<=16"]
     assert "padded and unpadded disagree: output 0 differs" in refused[0].reason
     assert "is refused: output 0 differs" in caplog.text
-    assert outcomes(model) == {"eager": 2, "dynamic": 1}
+    assert served(model) == {"eager": 2, "dynamic": 1}

@@ -28,5 +28,16 @@ RULES: dict[str, Rule] = {
 TAKES_SIZES: frozenset[str] = views.TAKES_SIZES | making.TAKES_SIZES | mixing.TAKES_SIZES
 """Operations whose integer arguments are shapes; elsewhere a padded size would be a wrong number."""
 
+BEARS_INFINITY: frozenset[str] = frozenset(
+    (
+        *views.RULES,
+        *indexing.RULES,
+        *making.RULES,
+        *mixing.MOVES,
+        *mixing.SLOPE_OF_ONE,
+        *pointwise.SLOPE_OF_ONE,
+    )
+)
+"""Their slope is a number whatever they are given: no gradient is multiplied by an infinite entry."""
 
-__all__ = ["RULES", "TAKES_SIZES", "Rule", "attention_rule", "pointwise_rule"]
+__all__ = ["BEARS_INFINITY", "RULES", "TAKES_SIZES", "Rule", "attention_rule", "pointwise_rule"]

@@ -10,7 +10,8 @@ import torch
 from compilescope.bucketing._torch import expression
 from compilescope.bucketing.padding.operation import Operation, sizes
 from compilescope.bucketing.padding.rows import Axis, Rows
-from compilescope.bucketing.padding.values import ANYTHING, FINITE, Values, exactly
+from compilescope.bucketing.padding.rules.pointwise import COUNTING
+from compilescope.bucketing.padding.values import ANYTHING, FINITE, TRUTH, Values, exactly
 
 
 def filled(value: Values) -> Any:
@@ -39,10 +40,22 @@ def count(operation: Operation) -> Rows:
         raise operation.refuse("computes with the padded size as a number")
     if operation.carries(operation.get("end")) and operation.get("step", 1) != 1:
         raise operation.refuse("takes steps through padded rows")
-    made = _of_shape(operation, FINITE)
-    if operation.get("start", 0) != 0:
+    made = _of_shape(operation, Values(0, finite=True) if operation.get("start", 0) == 0 else FINITE)
+    if operation.get("start", 0) != 0 or operation.out.dtype not in COUNTING:
         return made
     return Rows(tuple(axis and replace(axis, counts=True) for axis in made.axes), made.whole)
+
+
+def eye(operation: Operation) -> Rows:
+    made = _of_shape(operation, TRUTH)
+    down, across = made.axes
+    if down is None or across is None:
+        return made
+    axes = (
+        down.with_pads(TRUTH, exactly(0) if down.rows == across.rows else None),
+        across.with_pads(TRUTH, exactly(0) if down.rows == across.rows else None),
+    )
+    return Rows(axes, TRUTH)
 
 
 def like(value: Values | None) -> Any:
@@ -77,6 +90,7 @@ RULES: dict[str, Any] = {
     **dict.fromkeys(("full", "new_full"), full),
     "scalar_tensor": scalar,
     "arange": count,
+    "eye": eye,
     "zeros_like": like(exactly(0)),
     "ones_like": like(exactly(1)),
     "empty_like": like(ANYTHING),

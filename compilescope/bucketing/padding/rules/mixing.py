@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
-
-import torch
 
 from compilescope.bucketing.padding.operation import Operation, sizes, tensors_in
 from compilescope.bucketing.padding.rows import Axis, Rows
+from compilescope.bucketing.padding.rules.products import lowest
 from compilescope.bucketing.padding.values import ANYTHING, FINITE, INF, TRUTH, Values, exactly
 
 _NEUTRAL = {
@@ -42,7 +42,7 @@ def reduction(operation: Operation) -> list[Rows]:
     for dim in over:
         axis = rows.axes[dim] if source.dim() else None
         if axis is not None:
-            _check_neutral(operation, axis)
+            _check_neutral(operation, axis, rows.whole)
             _check_place(operation, axis, over)
     keep = bool(operation.get("keepdim", False))
     axes = [
@@ -54,14 +54,23 @@ def reduction(operation: Operation) -> list[Rows]:
     return [found] * len(tensors_in(operation.result))
 
 
-def _check_neutral(operation: Operation, axis: Axis) -> None:
+def _check_neutral(operation: Operation, axis: Axis, whole: Values) -> None:
     neutral = _NEUTRAL.get(operation.name)
     if neutral is None:
         raise operation.refuse("over padded rows counts them")
     if operation.name == "linalg_vector_norm" and operation["ord"] <= 0:
         raise operation.refuse("over padded rows counts them")
-    if axis.pads.only != neutral:
+    if axis.seen.only != neutral and not _is_no_better(operation, axis.seen, whole):
         raise operation.refuse(f"over padded rows needs a mask that makes them {neutral:g}")
+
+
+def _is_no_better(operation: Operation, pads: Values, whole: Values) -> bool:
+    """Of equals the first is chosen, and padding is last; but a gradient is shared out among equals."""
+    if operation.has_gradient and operation.name in ("amax", "amin", "max", "min"):
+        return False
+    if operation.name in ("amax", "max", "argmax"):
+        return pads.is_at_most(whole.low)
+    return operation.name in ("amin", "min", "argmin") and pads.number and pads.low >= whole.high
 
 
 def _check_place(operation: Operation, axis: Axis, over: tuple[int, ...]) -> None:
@@ -90,23 +99,33 @@ def softmax(operation: Operation) -> Rows:
     source = operation.tensors[0]
     rows = operation.rows(source)
     dim = operation.dim(source)
-    axis = rows.axes[dim]
-    lowest = torch.finfo(source.dtype).min if source.dtype.is_floating_point else -INF
-    if axis is not None and not axis.pads.high <= lowest:
+    own = rows.axes[dim]
+    if own is not None and not own.seen.is_at_most(lowest(source)):
         raise operation.refuse("over padded rows needs a mask that makes them -inf")
-    if any(other.pads.only == -INF for other in rows.axes if other is not None and other is not axis):
-        raise operation.refuse("of padded rows that are masked altogether is nan")
-    is_plain = operation.name == "_softmax"
-    axes = tuple(each and each.with_pads(_share(each.pads, is_plain)) for each in rows.axes)
-    if axis is not None:
-        hidden = axis.with_pads(exactly(0) if is_plain else ANYTHING)
-        axes = (*axes[:dim], hidden, *axes[dim + 1 :])
-    return Rows(axes, _share(rows.whole, is_plain))
+    share = _share if operation.name == "_softmax" else _logarithm_of_share
+    among = own is not None and rows.axis_count == 2
+    axes = [
+        axis and axis.with_pads(share(axis.pads, axis.seen if among else axis.pads)) for axis in rows.axes
+    ]
+    finite = all(axis.pads.finite for place, axis in enumerate(axes) if axis is not None and place != dim)
+    whole = share(rows.whole, FINITE)
+    if own is not None:
+        is_masked = own.pads.is_at_most(lowest(source))
+        masked = exactly(0) if is_masked and finite else Values(0, 1, finite)
+        axes[dim] = own.with_pads(masked, exactly(0)) if share is _share else own.with_pads(ANYTHING)
+    return Rows(tuple(axes), replace(whole, finite=whole.finite and finite, number=whole.number and finite))
 
 
-def _share(values: Values, is_plain: bool) -> Values:
-    """A softmax of masked entries is finite where not all are masked; its logarithm is not."""
-    return Values(0, 1, values.number) if is_plain else Values(-INF, 0, values.finite, values.number)
+def _share(values: Values, some: Values) -> Values:
+    """A softmax of entries, of which real rows have ``some``: nan only where all of them are masked."""
+    return Values(
+        0, 1, values.number and values.below_inf and (values.finite or some.low > -INF or some.finite)
+    )
+
+
+def _logarithm_of_share(values: Values, some: Values) -> Values:
+    """It is infinite where one is masked."""
+    return Values(-INF, 0, values.finite, _share(values, some).number)
 
 
 def running(operation: Operation) -> list[Rows]:
@@ -203,13 +222,28 @@ def no_rows(operation: Operation) -> list[Rows]:
     return [Rows((None,) * len(sizes(out)), FINITE) for out in tensors_in(operation.result)]
 
 
+MOVES = ("sort", "argsort", "topk", "flip", "roll")
+
+SLOPE_OF_ONE = (
+    "sum",
+    "nansum",
+    "amax",
+    "amin",
+    "max",
+    "min",
+    "cumsum",
+    "cummax",
+    "cummin",
+    "nll_loss_forward",
+)
+
 _REDUCTIONS = (*_NEUTRAL, "mean", "var", "std", "var_mean", "median", "nanmedian", "mode", "norm")
 
 RULES: dict[str, Any] = {
     **dict.fromkeys(_REDUCTIONS, reduction),
     **dict.fromkeys(("_softmax", "_log_softmax"), softmax),
     **dict.fromkeys(("cumsum", "cumprod", "logcumsumexp", "cummax", "cummin"), running),
-    **dict.fromkeys(("sort", "argsort", "topk", "flip", "roll", "glu"), along),
+    **dict.fromkeys((*MOVES, "glu"), along),
     **dict.fromkeys(("native_layer_norm", "_fused_rms_norm"), layer_norm),
     **dict.fromkeys(
         ("native_batch_norm", "_native_batch_norm_legit", "cudnn_batch_norm", "_batch_norm_with_update"),

@@ -19,8 +19,18 @@ from compilescope.bucketing.padding.values import (
     truth,
 )
 
-_COMPARISONS = {"le": 1, "lt": 1, "ge": -1, "gt": -1}
-"""Which way round the earlier place comes before the later one."""
+_COMPARISONS = {
+    "le": (False, True),
+    "lt": (False, True),
+    "ge": (True, False),
+    "gt": (True, False),
+    "eq": (False, False),
+    "ne": (True, True),
+}
+"""What they say of a place that is later than the other: when it is the first operand, and the second."""
+
+COUNTING = (torch.int32, torch.int64, torch.float32, torch.float64)
+"""Types that tell each place from the next: bfloat16 rounds 257 to 256."""
 
 _NOT_OPERANDS = ("rounding_mode", "approximate", "non_blocking", "memory_format", "dtype", "layout")
 
@@ -35,8 +45,10 @@ def pointwise(operation: Operation) -> list[Rows]:
         if value is not None and name not in _NOT_OPERANDS
     ]
     if operation.name in ("add", "sub") and operation.values_of(operands[1]).only == 0:
-        return [operation.rows(operands[0])]
-    return [_hiding(operation, operands, _combined(operation, operands, out))]
+        rows = operation.rows(operands[0])
+        if len(rows.axes) == out.dim() and sizes(operands[0]) == sizes(out):
+            return [rows]
+    return [_by_place(operation, operands, _combined(operation, operands, out))]
 
 
 def _combined(operation: Operation, operands: list[Any], out: torch.Tensor) -> Rows:
@@ -45,22 +57,31 @@ def _combined(operation: Operation, operands: list[Any], out: torch.Tensor) -> R
     return Rows(axes, _typed(whole, out))
 
 
-def _hiding(operation: Operation, operands: list[Any], rows: Rows) -> Rows:
-    """A causal mask by places: a key behind the real rows is later than every real query."""
+def _by_place(operation: Operation, operands: list[Any], rows: Rows) -> Rows:
+    """Places compared with places: behind the real rows of one axis is later than all of another's.
+
+    So a mask of keys that are not later than their query hides padded keys from real queries.
+    """
     tensors = [each for each in operands if isinstance(each, torch.Tensor)]
-    if operation.name in _COMPARISONS and len(tensors) == 2:
-        earlier, later = (
-            _aligned(operation, each, rows) for each in tensors[:: _COMPARISONS[operation.name]]
-        )
-        counted = {dim for dim, axis in enumerate(later) if axis is not None and axis.counts}
-        hidden = {d for d, axis in enumerate(earlier) if axis and axis.counts and counted - {d}}
-    elif operation.name in ("bitwise_and", "logical_and"):
-        aligned = [_aligned(operation, each, rows) for each in tensors]
-        hidden = {dim for axes in aligned for dim, axis in enumerate(axes) if axis and axis.hidden}
-    else:
+    if operation.name not in _COMPARISONS or len(tensors) != 2:
         return rows
-    axes = [axis and replace(axis, hidden=dim in hidden) for dim, axis in enumerate(rows.axes)]
+    held = _COMPARISONS[operation.name]
+    axes = list(rows.axes)
+    for own, other, later in zip(tensors, reversed(tensors), held, strict=True):
+        places = enumerate(_aligned(operation, own, rows))
+        for dim, axis in ((dim, axis) for dim, axis in places if axis is not None and axis.counts):
+            against = [
+                a for d, a in enumerate(_aligned(operation, other, rows)) if d != dim and a is not None
+            ]
+            mine = axes[dim]
+            if mine is not None and len(against) == 1 and _counts_beyond(axis, against[0]):
+                axes[dim] = mine.with_pads(mine.pads, exactly(later))
     return Rows(tuple(axes), rows.whole)
+
+
+def _counts_beyond(axis: Axis, other: Axis) -> bool:
+    more = axis.rows - other.rows
+    return bool(other.counts and axis.is_plain and other.is_plain and more.is_number and more >= 0)
 
 
 def _aligned(operation: Operation, tensor: torch.Tensor, rows: Rows) -> tuple[Axis | None, ...]:
@@ -72,19 +93,16 @@ def _axis(operation: Operation, operands: list[Any], out: torch.Tensor, dim: int
     from_end = out.dim() - dim
     found: Axis | None = None
     pads: list[Values] = []
+    seen: list[Values] = []
     for each in operands:
-        if not isinstance(each, torch.Tensor) or each.dim() < from_end:
-            pads.append(_whole(operation, each))
-            continue
-        rows = operation.rows(each)
-        axis = rows.axes[each.dim() - from_end]
-        if axis is None:
-            pads.append(rows.whole)
-            continue
-        if found is not None and not found.aligns_with(axis):
+        axis = None
+        if isinstance(each, torch.Tensor) and each.dim() >= from_end:
+            axis = operation.rows(each).axes[each.dim() - from_end]
+        pads.append(_whole(operation, each) if axis is None else axis.pads)
+        seen.append(pads[-1] if axis is None else axis.seen)
+        if axis is not None and found is not None and not found.aligns_with(axis):
             raise operation.refuse("puts rows beside others that they do not belong to")
-        found = axis
-        pads.append(axis.pads)
+        found = found if axis is None else axis
     if found is None:
         return None
     position = out.dim() - from_end
@@ -95,7 +113,9 @@ def _axis(operation: Operation, operands: list[Any], out: torch.Tensor, dim: int
                 raise operation.refuse("puts rows beside others that they do not belong to")
             if operation.rows(each).axes[own] is None and sizes(each)[own] != 1:
                 raise operation.refuse("puts padded rows beside ones that are not padded")
-    return found.with_pads(_typed(of_operation(_name(operation), pads), out))
+    return found.with_pads(
+        _typed(of_operation(_name(operation), pads), out), _typed(of_operation(_name(operation), seen), out)
+    )
 
 
 def _name(operation: Operation) -> str:
@@ -122,8 +142,16 @@ def same(operation: Operation) -> Rows:
     rows = operation.rows(source)
     if operation.out.dtype == source.dtype:
         return rows
-    axes = tuple(axis and replace(axis, pads=_cast(axis.pads, operation.out.dtype)) for axis in rows.axes)
-    return Rows(axes, _cast(rows.whole, operation.out.dtype))
+    dtype = operation.out.dtype
+    axes = tuple(axis and _cast_axis(axis, dtype) for axis in rows.axes)
+    return Rows(axes, _cast(rows.whole, dtype))
+
+
+def _cast_axis(axis: Axis, dtype: torch.dtype) -> Axis:
+    facing = None if axis.facing is None else _cast(axis.facing, dtype)
+    return replace(
+        axis, pads=_cast(axis.pads, dtype), facing=facing, counts=axis.counts and dtype in COUNTING
+    )
 
 
 def _cast(values: Values, dtype: torch.dtype) -> Values:
@@ -137,9 +165,19 @@ def _cast(values: Values, dtype: torch.dtype) -> Values:
 def triangle(operation: Operation) -> Rows:
     """Which entries stay depends on their place alone, and that is the same in a padded tensor."""
     rows = operation.rows(operation.tensors[0])
-    zero = Values(0, 0, True)
-    axes = tuple(axis and axis.with_pads(axis.pads.join(zero)) for axis in rows.axes)
-    return Rows(axes, rows.whole.join(zero))
+    if operation.carries(operation["diagonal"]):
+        raise operation.refuse("computes with the padded size as a number")
+    zero = exactly(0)
+    axes = [axis and axis.with_pads(axis.pads.join(zero)) for axis in rows.axes]
+    down, across = rows.axes[-2:]
+    if down is not None and across is not None and down.is_plain and across.is_plain:
+        wider, diagonal = across.rows - down.rows, operation["diagonal"]
+        is_lower = operation.name == "tril"
+        if wider.is_number and (wider >= diagonal if is_lower else wider + 1 >= diagonal):
+            axes[-1] = across.with_pads(across.pads.join(zero), zero if is_lower else across.seen)
+        if wider.is_number and (wider - 1 <= diagonal if is_lower else wider - 1 < diagonal):
+            axes[-2] = down.with_pads(down.pads.join(zero), down.seen if is_lower else zero)
+    return Rows(tuple(axes), rows.whole.join(zero))
 
 
 def noise(operation: Operation) -> list[Rows]:
@@ -162,8 +200,29 @@ def _finite(values: Values) -> Values:
     return Values(finite=values.finite)
 
 
+_COPIES = ("clone", "alias", "detach", "lift_fresh", "_to_copy", "to", "view_of")
+
+SLOPE_OF_ONE = (
+    *_COPIES,
+    *("copy", "fill", "zero", "masked_fill", "where", "tril", "triu", "add", "sub"),
+    *(
+        "rsub",
+        "neg",
+        "abs",
+        "sign",
+        "relu",
+        "clamp",
+        "clamp_max",
+        "clamp_min",
+        "maximum",
+        "minimum",
+        "nan_to_num",
+    ),
+)
+"""Or of nothing, or of minus one."""
+
 RULES: dict[str, Any] = {
-    **dict.fromkeys(("clone", "alias", "detach", "lift_fresh", "_to_copy", "to", "view_of"), same),
+    **dict.fromkeys(_COPIES, same),
     **dict.fromkeys(("copy", "fill", "zero", "masked_fill", "where", "threshold"), pointwise),
     **dict.fromkeys(("tril", "triu"), triangle),
     "native_dropout": noise,

@@ -8,7 +8,14 @@ import torch
 
 from compilescope.bucketing.padding.operation import Operation
 from compilescope.bucketing.padding.rows import Axis, Rows
-from compilescope.bucketing.padding.values import FINITE, INF, Values
+from compilescope.bucketing.padding.values import FINITE, INF, LOWEST, Values, exactly, of_operation
+
+
+def lowest(tensor: torch.Tensor | None) -> float:
+    """What masks an entry: the lowest number of its type, or less. A mask of bfloat16 serves wider types."""
+    if tensor is None or not tensor.dtype.is_floating_point:
+        return -INF
+    return max(LOWEST, float(torch.finfo(tensor.dtype).min))
 
 
 def mm(operation: Operation) -> Rows:
@@ -44,7 +51,9 @@ def linear(operation: Operation) -> Rows:
     if weight.has_axis:
         raise operation.refuse("has padded rows for weights")
     _contract(operation, rows.axes[-1], None)
-    return _result((*rows.axes[:-1], None), rows, weight)
+    found = _result((*rows.axes[:-1], None), rows, weight)
+    bias = operation.get("bias")
+    return found if bias is None else _plus_bias(operation, operation.rows(bias), found)
 
 
 def convolution(operation: Operation) -> Rows:
@@ -82,20 +91,14 @@ def _check_hidden(operation: Operation, query: Rows, key: Rows, value: Rows) -> 
         raise operation.refuse("over padded keys that may be infinite: zero times infinity is nan")
     if operation.get("is_causal", False):
         queries = query.axes[-2]
-        if queries is not None and not queries.aligns_with(keys):
+        if queries is None or not queries.aligns_with(keys):
             raise operation.refuse("is causal over queries and keys that do not belong together")
         return
     mask = operation.get("attn_mask")
     hides = operation.rows(mask).axes[-1] if mask is not None else None
-    hidden = 0 if mask is not None and mask.dtype == torch.bool else -INF
-    if hides is None or not _hides(hides, hidden, mask.dtype):
+    hidden = 0.0 if mask is not None and mask.dtype == torch.bool else lowest(mask)
+    if hides is None or not hides.aligns_with(keys) or not hides.seen.is_at_most(hidden):
         raise operation.refuse("over padded keys needs a mask that hides them, or is_causal=True")
-
-
-def _hides(axis: Axis, hidden: float, dtype: torch.dtype) -> bool:
-    if axis.hidden and dtype == torch.bool:
-        return True
-    return axis.pads.only == hidden or (dtype != torch.bool and axis.pads.high <= torch.finfo(dtype).min)
 
 
 def _check_mask(operation: Operation, mask: Rows, query: Rows) -> None:
@@ -128,16 +131,28 @@ def _product(operation: Operation, a: torch.Tensor, b: torch.Tensor, bias: torch
             raise operation.refuse("pairs padded rows with others that they do not belong to")
         leading = (batches[0],)
     found = _result((*leading, first.axes[-2], second.axes[-1]), first, second)
-    if bias is not None:
-        _check_bias(operation, operation.rows(bias), found)
-    return found
+    return found if bias is None else _plus_bias(operation, operation.rows(bias), found)
 
 
-def _check_bias(operation: Operation, bias: Rows, product: Rows) -> None:
-    for offset in range(1, len(bias.axes) + 1):
-        own, other = bias.axes[-offset], product.axes[-offset]
-        if own is not None and (other is None or not own.aligns_with(other)):
+def _plus_bias(operation: Operation, bias: Rows, product: Rows) -> Rows:
+    """A bias may be a mask of the scores."""
+    axes = list(product.axes)
+    for offset in range(1, len(axes) + 1):
+        axis, own = axes[-offset], bias.axes[-offset] if offset <= len(bias.axes) else None
+        if own is not None and (axis is None or not own.aligns_with(axis)):
             raise operation.refuse("adds padded rows to others that they do not belong to")
+        if axis is not None:
+            pads, seen = (bias.whole, bias.whole) if own is None else (own.pads, own.seen)
+            axes[-offset] = axis.with_pads(
+                _plus(operation, axis.pads, pads), _plus(operation, axis.seen, seen)
+            )
+    return Rows(tuple(axes), _plus(operation, product.whole, bias.whole))
+
+
+def _plus(operation: Operation, product: Values, bias: Values) -> Values:
+    if operation.get("beta", 1) == 1:
+        return of_operation("add", [product, bias])
+    return Values(finite=product.finite and bias.finite)
 
 
 def _contract(operation: Operation, first: Axis | None, second: Axis | None) -> None:
@@ -145,13 +160,20 @@ def _contract(operation: Operation, first: Axis | None, second: Axis | None) -> 
         return
     if first is None or second is None or not first.aligns_with(second):
         raise operation.refuse("sums over padded rows and others that do not belong together")
-    if not any(one.pads.only == 0 and other.pads.finite for one, other in ((first, second), (second, first))):
+    if not any(one.seen.only == 0 and other.seen.finite for one, other in ((first, second), (second, first))):
         raise operation.refuse("sums over padded rows: it needs a mask that makes one side 0")
 
 
 def _result(axes: tuple[Axis | None, ...], first: Rows, second: Rows) -> Rows:
-    finite = Values(finite=first.whole.finite and second.whole.finite)
-    return Rows(tuple(axis and axis.with_pads(Values(finite=axis.pads.finite)) for axis in axes), finite)
+    """Rows of zeros stay zeros."""
+    values = Values(finite=first.whole.finite and second.whole.finite)
+    zero = exactly(0)
+    return Rows(
+        tuple(
+            axis and axis.with_pads(zero if values.finite and axis.pads == zero else values) for axis in axes
+        ),
+        values,
+    )
 
 
 RULES: dict[str, Any] = {
