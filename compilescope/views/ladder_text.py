@@ -102,13 +102,11 @@ def _row(study: Study, name: str, score: Score, saving: str) -> str:
 
 def _compile_time(taken_s: float) -> str:
     """At most seven characters: 148 s, 41 min, 278 h."""
-    return (
-        seconds(taken_s)
-        if taken_s < 60
-        else f"{taken_s:.0f} s"
-        if taken_s < 1000
-        else f"{taken_s / 60:.0f} min"
-    )
+    if taken_s < 60:
+        return seconds(taken_s)
+    if taken_s < 1000:
+        return f"{taken_s:.0f} s"
+    return f"{taken_s / 60:.0f} min" if taken_s < 60_000 else f"{taken_s / 3600:,.0f} h"
 
 
 def _saving(rival: Rival) -> str:

@@ -64,7 +64,7 @@ def test_no_line_is_too_long_and_nothing_reaches_the_terminal(width: int, ascii:
 
 
 @pytest.mark.parametrize("unit", ["us", "elements"])
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e2, 1e4, 1e6, 1e8])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e2, 1e4, 1e6])
 def test_columns_stay_apart_at_any_magnitude(scale: float, unit: str) -> None:
     traffic = Traffic.of([(7 if scale < 1 else int(scale)) * (1 + number % 9) for number in range(90)])
     points = [CostPoint.of(size, size * min(scale, 1e4)) for size in (1, 1000 * max(int(scale), 1))]
