@@ -86,6 +86,15 @@ def test_longer_compiling_that_buys_faster_steps_is_no_harm(make_run, make_findi
     assert verdict(make_finding(recompiles=4), base, changed).word == "verified"
 
 
+def test_code_that_left_the_graph_costs_its_compile_once(make_run, make_finding):
+    """Fewer breaks are more compiled code: the price is said, and is no harm."""
+    base = [make_run(counts={"break_events": 4}, found={ID: {"break_events": 4}}, step_s=0.02)] * 2
+    changed = [make_run(step_s=0.02, compile_s=9.0)] * 2
+    found = verdict(make_finding(break_events=4), base, changed)
+    assert found.word == "verified"
+    assert found.reason.endswith("; compiling takes 9.00 s, 1.00 s before: more is compiled")
+
+
 def test_a_compile_for_every_eager_call_is_no_bargain(make_run, make_finding):
     base = [make_run(counts={"eager_calls": 4}, found={ID: {"recompiles": 7, "eager_calls": 4}})] * 2
     found = verdict(make_finding(eager_calls=4), base, [make_run(found={ID: {"recompiles": 11}})] * 2)
