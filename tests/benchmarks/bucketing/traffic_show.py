@@ -76,6 +76,8 @@ def show_row(row: dict[str, Any]) -> None:
         f"(steady {row['steady_peak_mib']:.0f}, unseen {row['unseen_peak_mib']:.0f})",
         f"error {row['largest_error']:.4f}",
     ]
+    if name.startswith("dynamic=False"):
+        parts.append(f"recompile limit {row['recompile_limit']}")
     if row.get("unserved"):
         parts.append(f"{row['unserved']:.1%} beside the ladder")
     print(f"{name:20} {', '.join(parts)}")

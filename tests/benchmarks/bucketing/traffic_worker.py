@@ -153,6 +153,7 @@ class Measured:
     def _first_pass(self) -> None:
         started = saved = time.perf_counter()
         self.contestant.prepare()
+        self.row["recompile_limit"] = torch._dynamo.config.recompile_limit
         self.setting.synchronize()
         self.row["warm_up_s"] = time.perf_counter() - started
         self._save(self.row | {"first_done": 0, "so_far_s": self.row["warm_up_s"]})
