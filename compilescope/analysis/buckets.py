@@ -168,6 +168,7 @@ def _graph(found: dict[str, Any], fields: Mapping[str, Any]) -> None:
     found["cuda_graphs"] = found.get("cuda_graphs", 0) + 1
     found["replay_bytes"] = _number(fields.get("replay_bytes"))
     found["pool_bytes"] = _number(fields.get("pool_bytes"))
+    found["graphs_each"] = _number(fields.get("graphs"))
 
 
 def _verify(entry: _Entry, fields: Mapping[str, Any]) -> None:

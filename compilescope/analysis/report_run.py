@@ -147,6 +147,7 @@ class Bucket:
     cuda_graph_skip: str | None = None  # why it is none, or none any more
     replay_bytes: int | None = None  # copied into static buffers by a replay
     pool_bytes: int | None = None  # held by all of the backend's graphs when it was recorded
+    graphs_each: int | None = None  # CUDA graphs that one recording is: several where pieces have their own
     refused: str | None = None
     failed: str | None = None
     cache: str | None = None

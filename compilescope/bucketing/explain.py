@@ -161,7 +161,7 @@ def _note(event: RungCompiled, graph: GraphRecorded | GraphSkipped | None) -> st
     if event.random:
         notes.append(f"draws others than unpadded: {', '.join(event.random)}")
     if isinstance(graph, GraphRecorded):
-        notes.append("CUDA graph")
+        notes.append("CUDA graph" if graph.graphs == 1 else f"{graph.graphs} CUDA graphs")
     elif graph is not None and event.kind in ("pin", "pad"):
         notes.append(f"no CUDA graph: {_one_line(graph.reason)}")
     return "; ".join(notes)

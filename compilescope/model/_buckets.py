@@ -11,7 +11,7 @@ from compilescope.model.values import CompileId
 from compilescope.recording import Record
 
 _OF_MAPPINGS = ("inputs", "symbols")
-_NUMBERS = ("entry", "kernels", "replay_bytes", "pool_bytes")
+_NUMBERS = ("entry", "kernels", "replay_bytes", "pool_bytes", "graphs")
 _OF_TEXTS = ("predicate", "random")
 _LISTS = (*_OF_MAPPINGS, *_OF_TEXTS, "sizes", "hints", "copied_bytes")
 

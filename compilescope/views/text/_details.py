@@ -235,7 +235,8 @@ def _cuda_graph(rung: Bucket) -> str:
     if not rung.cuda_graphs:
         return ""
     copied = "" if rung.replay_bytes is None else f", {size(rung.replay_bytes)} copied by a replay"
-    return f"CUDA graph, recorded {count(rung.cuda_graphs, 'time')}{copied}"
+    pieces = f" as {count(rung.graphs_each, 'graph')}" if rung.graphs_each not in (None, 1) else ""
+    return f"CUDA graph, recorded {count(rung.cuda_graphs, 'time')}{pieces}{copied}"
 
 
 def _standing(rung: Bucket) -> str:

@@ -12,6 +12,7 @@ from compilescope.analysis import build_report
 from compilescope.ladder import BucketLadder
 from compilescope.observer import GraphRecorded, GraphSkipped
 from compilescope.recording import Writer, open_recording
+from compilescope.views.text._details import _cuda_graph
 
 RUNG = {"backend": "bucketed-1", "entry": 0, "kind": "pin", "sizes": [["n", 8, 8]], "wall_s": 1.0}
 
@@ -54,6 +55,14 @@ def test_wrong_types_are_absent(tmp_path: Path, wrong: Any) -> None:
     (bucket,) = [bucket for bucket in report.buckets if bucket.rung == "8"]
     assert bucket.cuda_graphs == 1
     assert bucket.replay_bytes is None
+
+
+def test_graphs_of_the_pieces(tmp_path: Path) -> None:
+    recorded = {"event": "GraphRecorded", "rung": "8", "replay_bytes": 256, "pool_bytes": 4096, "graphs": 5}
+    report = report_of(tmp_path, [{"event": "RungCompiled", "rung": "8"}, recorded])
+    (bucket,) = [bucket for bucket in report.buckets if bucket.rung == "8"]
+    assert (bucket.cuda_graphs, bucket.graphs_each) == (1, 5)
+    assert _cuda_graph(bucket) == "CUDA graph, recorded 1 time as 5 graphs, 256 B copied by a replay"
 
 
 @torch.no_grad()

@@ -38,6 +38,13 @@ def _sizes(row: Bucket) -> list[str]:
     return lines
 
 
+def _graphs(row: Bucket) -> str | None:
+    if row.cuda_graphs is None:
+        return None
+    pieces = "" if row.graphs_each in (None, 1) else f" times {number(row.graphs_each)}, one for each piece"
+    return f"{number(row.cuda_graphs)}{pieces}"
+
+
 def _card(row: Bucket) -> Card:
     return Card(
         title=f"rung {row.rung or row.kind} of compile [{row.graph or '?'}]",
@@ -59,7 +66,7 @@ def _card(row: Bucket) -> Card:
             ("failed", row.failed),
             ("same code as", row.same_code_as),
             ("split from", row.split_from),
-            ("CUDA graphs", None if row.cuda_graphs is None else number(row.cuda_graphs)),
+            ("CUDA graphs", _graphs(row)),
             ("no CUDA graph", row.cuda_graph_skip),
         ],
         lists=[
