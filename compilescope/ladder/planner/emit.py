@@ -57,15 +57,19 @@ def _marked(ladder: AnyLadder, axis: int) -> tuple[list[int], int, int, int | No
 
 def _mark(name: str, axis: int, sizes: list[int], lowest: int, highest: int, hint: int | None) -> str:
     special = [size for size in sizes if size >= _SMALLEST_DYNAMIC]
-    lines = [f"# x is the tensor, {axis} its dimension of {name!a}", "torch._dynamo.mark_dynamic("]
-    lines += ["    x,", f"    {axis},", f"    min={max(lowest, _SMALLEST_DYNAMIC)},"]
+    lines = ["torch._dynamo.mark_dynamic(", "    x,", f"    {axis},"]
+    lines += [f"    min={max(lowest, _SMALLEST_DYNAMIC)},"]
     lines += [f"    max={max(highest, _SMALLEST_DYNAMIC)},"]
     lines += [f"    hint_override={hint},"] if hint is not None and hint >= _SMALLEST_DYNAMIC else []
     if special:
         lines += ["    specialize_on=["]
         lines += [f"        lambda size: size == {size}," for size in special]
         lines += ["    ],"]
-    return "\n".join([*lines, ")", ""])
+    lines += [")"]
+    if lowest < _SMALLEST_DYNAMIC:
+        why = "  # torch gives a size of 1 code of its own, and refuses the mark"
+        lines = [f"if x.shape[{axis}] > 1:{why}", *(f"    {line}" for line in lines)]
+    return "\n".join([f"# x is the tensor, {axis} its dimension of {name!a}", *lines, ""])
 
 
 def vllm_config(plan: LadderPlan) -> str:

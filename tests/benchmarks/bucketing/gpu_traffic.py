@@ -139,7 +139,7 @@ def compiled(early: Sequence[Size], rungs: list[list[int]]) -> list[Size]:
 def contestants_of(file: File, options: argparse.Namespace) -> list[str]:
     """In the order they are measured in."""
     wanted = options.contestants or (IN_TRAINING if file.trains else (*FIRST, *SECOND[1:], *LAST))
-    # Torch specializes on one dim of a tensor.
+    # Its sizes are of one dim, and a product has pairs.
     return [each for each in wanted if len(file.dims) == 1 or each != "specialize_on"]
 
 

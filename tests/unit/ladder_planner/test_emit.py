@@ -84,10 +84,7 @@ def test_mark_dynamic_is_taken_by_torch_and_specializes(tmp_path: Path) -> None:
     plan = pinned()
     sizes = [pin.size for pin in plan.chosen.ladder.pin_rungs]  # type: ignore[union-attr]
     assert sizes
-    code = mark_dynamic_code(plan).replace("\n", "\n    ")
-    path = tmp_path / "marks.py"  # Dynamo reads the source of the lambdas
-    path.write_text(f"def mark(x):\n    {code}\n")
-    mark = runpy.run_path(str(path))["mark"]
+    mark = marking(plan, tmp_path)
     seen = []
 
     def backend(graph: torch.fx.GraphModule, inputs: list[object]) -> Callable[..., object]:
@@ -102,6 +99,27 @@ def test_mark_dynamic_is_taken_by_torch_and_specializes(tmp_path: Path) -> None:
         assert compiled(x).shape == (size, 3)
     torch._dynamo.reset()
     assert len(seen) == 1 + len(sizes)
+
+
+def marking(plan: LadderPlan, folder: Path) -> Callable[[torch.Tensor], None]:
+    code = mark_dynamic_code(plan).replace("\n", "\n    ")
+    path = folder / "marks.py"  # Dynamo reads the source of the lambdas
+    path.write_text(f"def mark(x):\n    {code}\n")
+    return runpy.run_path(str(path))["mark"]  # type: ignore[no-any-return]
+
+
+def test_a_size_of_one_is_not_marked_because_torch_refuses_that(tmp_path: Path) -> None:
+    one = plan_ladder(Traffic.of([1, 1, 5]), Costs.assumed())
+    two = study_ladder(Traffic.of([[1, 1], [1, 1], [4, 8], [8, 1]] * 9), limits=Limits(max_rungs=6)).plan
+    for plan, shapes in ((one, [(1, 3), (5, 3)]), (two, [(8, 1, 3), (8, 8, 3), (1, 8, 3)])):
+        torch._dynamo.reset()
+        mark = marking(plan, tmp_path)
+        compiled = torch.compile(lambda x: x + 1, backend="eager")
+        for shape in shapes:
+            x = torch.zeros(shape)
+            mark(x)
+            assert compiled(x).shape == shape
+    torch._dynamo.reset()
 
 
 def test_mark_dynamic_leaves_out_what_torch_specializes_anyway() -> None:
