@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from compilescope.model.clipped import clipped
@@ -38,6 +39,7 @@ class Condition:
     type_name: str | None
 
 
+@lru_cache(maxsize=1 << 12)  # a guard is stated again at each recompile that it causes
 def parse(code: str) -> Condition:
     text = condition_of(code)
     rest = code[len(text) :]

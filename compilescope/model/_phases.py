@@ -14,6 +14,7 @@ from compilescope.model.values import CompileId
 
 _BACKWARD_ROOTS = ("entire_backward_compile",)
 _MAX_PENDING = 200_000
+_NO_ARGS: Mapping[str, Any] = {}
 
 
 @dataclass(slots=True)
@@ -27,61 +28,79 @@ class _Row:
     backward: bool
 
 
+class _Thread:
+    """Of one thread: time inside closed phases by their depth, and phases that wait for those around them."""
+
+    __slots__ = ("inside", "pending")
+
+    def __init__(self) -> None:
+        self.inside: dict[int, int] = {}
+        self.pending: list[_Row] = []
+
+
 class Phases:
     """Feed it `phases` records in file order: an inner phase closes before the one around it."""
 
     def __init__(self) -> None:
-        self._inside: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
-        self._pending: dict[int, list[_Row]] = defaultdict(list)
+        self._threads: dict[int, _Thread] = defaultdict(_Thread)
         self._sums: dict[tuple[int, CompileId | None, str, bool], int] = defaultdict(int)
         self._compiling: set[int] = set()
         self._roots_us = 0
         self.closed_us: dict[int, int] = {}  # thread -> latest end of an outermost phase
 
     def add(self, thread: int, t0: int, rows: Sequence[Any], epoch: int) -> None:
+        """Hundreds of thousands of rows: what is asked of each is asked in this loop."""
+        here = self._threads[thread]
+        inside, pending = here.inside, here.pending
         for row in rows:
-            if len(row) >= 4 and row[2] >= 0:
-                args = f.mapping(row[4]) if len(row) > 4 else {}
-                self._close(thread, t0 + row[1], row[0], row[2], row[3], args, epoch)
+            if len(row) < 4 or row[2] < 0:
+                continue
+            name, start_us, us, depth = row[:4]
+            args = f.mapping(row[4]) if len(row) > 4 else _NO_ARGS
+            exclusive = max(0, us - inside.pop(depth + 1, 0))
+            inside[depth] = inside.get(depth, 0) + us
+            text = args.get("compile_id") if args else None
+            compile_id = compile_id_of(text, epoch) if isinstance(text, str) else None
+            backward = name in _BACKWARD_ROOTS or bool(args and args.get("is_backward"))
+            if compile_id is not None or backward:
+                _pass_inwards(pending, depth, compile_id, backward)
+            pending.append(_Row(depth, name, exclusive, compile_id, backward))
+            if depth == 0:
+                inside.clear()
+                self._close(thread, t0 + start_us + us, us, compile_id)
+            if depth == 0 or len(pending) > _MAX_PENDING:
+                self._settle(thread, pending)
 
-    def _close(
-        self, thread: int, start_us: int, name: str, us: int, depth: int, args: Mapping[str, Any], epoch: int
-    ) -> None:
-        inside = self._inside[thread]
-        exclusive = max(0, us - inside.pop(depth + 1, 0))
-        inside[depth] += us
-        text = args.get("compile_id")
-        compile_id = compile_id_of(text, epoch) if isinstance(text, str) else None
-        backward = bool(args.get("is_backward")) or name in _BACKWARD_ROOTS
-        pending = self._pending[thread]
-        for row in reversed(pending):
-            if row.depth <= depth:
-                break
-            row.compile = row.compile or compile_id
-            row.backward = row.backward or backward
-        pending.append(_Row(depth, name, exclusive, compile_id, backward))
-        if depth == 0:
-            inside.clear()
-            self.closed_us[thread] = max(self.closed_us.get(thread, 0), start_us + us)
-            if compile_id is not None:
-                self._compiling.add(thread)
-                self._roots_us += us
-        if depth == 0 or len(pending) > _MAX_PENDING:
-            self._settle(thread)
+    def _close(self, thread: int, end_us: int, us: int, compile_id: CompileId | None) -> None:
+        self.closed_us[thread] = max(self.closed_us.get(thread, 0), end_us)
+        if compile_id is not None:
+            self._compiling.add(thread)
+            self._roots_us += us
 
-    def _settle(self, thread: int) -> None:
-        for row in self._pending.pop(thread, ()):
-            self._sums[(thread, row.compile, row.name, row.backward)] += row.exclusive_us
+    def _settle(self, thread: int, pending: list[_Row]) -> None:
+        sums = self._sums
+        for row in pending:
+            sums[(thread, row.compile, row.name, row.backward)] += row.exclusive_us
+        pending.clear()
 
     def finish(self) -> tuple[tuple[PhaseSum, ...], float]:
         """The sums, and the seconds of all outermost phases that belong to a compile."""
-        for thread in list(self._pending):
-            self._settle(thread)
+        for thread, here in self._threads.items():
+            self._settle(thread, here.pending)
         merged: dict[tuple[CompileId | None, str, bool, bool], int] = defaultdict(int)
         for (thread, compile_id, name, backward), us in self._sums.items():
             merged[(compile_id, name, backward, thread not in self._compiling)] += us
         sums = (PhaseSum(*key, round(us * 1e-6, 6)) for key, us in merged.items())
         return tuple(sums), round(self._roots_us * 1e-6, 6)
+
+
+def _pass_inwards(pending: list[_Row], depth: int, compile_id: CompileId | None, backward: bool) -> None:
+    """What a phase knows of its compile holds for the phases inside it that do not know better."""
+    for row in reversed(pending):
+        if row.depth <= depth:
+            break
+        row.compile = row.compile or compile_id
+        row.backward = row.backward or backward
 
 
 @lru_cache(maxsize=256)

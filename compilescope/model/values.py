@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from compilescope.model.detail import BucketEvent, Detail, Dispatch
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class CompileId:
+class CompileId(NamedTuple):
     """Torch's ``frame/recompile`` plus the epoch, because ``torch._dynamo.reset()`` restarts the numbers."""
 
     epoch: int
@@ -24,8 +23,7 @@ class CompileId:
         return f"!{self.autograd}/{text}" if self.autograd >= 0 else text
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Location:
+class Location(NamedTuple):
     """One line of source and the function it is in. ``file`` is the path as Python knew it."""
 
     file: str
