@@ -254,9 +254,12 @@ def test_a_recording_that_fails_leaves_the_device_usable() -> None:
     waits.register_fake(lambda x: torch.empty_like(x))
     model = served(lambda x: waits(x) + 1)
     x = rows(32)
+    stream = torch.cuda.current_stream()
     for _ in range(3):
         same(model(x), x * x.sum() + 1)
     assert "recording failed" in lines(model)["32"].skipped
+    assert torch.cuda.current_stream() == stream
+    assert rows(32).isfinite().all(), "random numbers can be drawn"
     net = Net().cuda()
     after = served(net)
     same(after(x), net(x))

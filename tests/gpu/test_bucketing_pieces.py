@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -112,3 +113,168 @@ def test_pieces_train_as_the_whole_graph_does() -> None:
             results.append([y, *(parameter.grad for parameter in net.parameters())])
         for mine, eager in zip(*results, strict=True):
             near(mine, eager)
+
+
+@torch.library.custom_op("compilescope_gpu::scaled", mutates_args=())
+def scaled(x: torch.Tensor) -> torch.Tensor:
+    """Waits for the device."""
+    return x * (1 / (1 + x.float().abs().max().item()))
+
+
+@scaled.register_fake
+def _(x: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(x)
+
+
+@torch.library.custom_op("compilescope_gpu::remember", mutates_args=("cache",))
+def remember(x: torch.Tensor, cache: torch.Tensor) -> torch.Tensor:
+    cache[: x.shape[0]] += x
+    return cache[: x.shape[0]] * 1
+
+
+@remember.register_fake
+def _(x: torch.Tensor, cache: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(x)
+
+
+def in_pieces(model: Any, ladder: Any = PINS, dims: Any = DIMS, **options: Any) -> Any:
+    options = {"inner": "aot_eager", "split_ops": ATTENTION, "cuda_graphs": "pieces"} | options
+    return bucketed(model, ladder, dims, **options)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("inner", ["inductor", "aot_eager"])
+def test_a_graph_for_each_piece(inner: str) -> None:
+    net = blocks()
+    model = in_pieces(net, inner=inner)
+    model.warm_up(rows(7), grad=False)
+    report = model.backend.graphs.report()
+    assert (report.recorded, report.graphs) == (4, 4 * 4), str(report)
+    held = []
+    for _ in range(2):
+        for size in (128, 16, 64, 32, 50, 16, 128, 64):
+            others = [torch.full((2**20,), torch.nan, device="cuda") for _ in range(8)]
+            x = rows(size)
+            near(model(x), net(x))
+            del others, x
+        held.append(torch.cuda.memory_allocated())
+    found = lines(model)
+    assert [found[rung].replays for rung in ("16", "32", "64", "128")] == [1 + 4, 1 + 2, 1 + 4, 1 + 4]
+    assert model.backend.graphs.report().graphs == 4 * 4
+    assert held[0] == held[1]
+
+
+@torch.no_grad()
+def test_the_same_random_numbers_are_not_drawn_twice() -> None:
+    net = torch.nn.Sequential(torch.nn.Dropout(0.5), torch.nn.GELU(), torch.nn.Dropout(0.5)).cuda()
+    model = in_pieces(net, split_ops=["gelu"])
+    x = torch.ones(128, WIDTH, device="cuda")
+    draws = [model(x).clone() for _ in range(3)]
+    assert lines(model)["128"].graphs == 2
+    assert not torch.equal(draws[0], draws[1])
+    assert not torch.equal(draws[1], draws[2])
+    assert all(0.7 < (draw == 0).float().mean().item() < 0.8 for draw in draws)
+
+
+@torch.no_grad()
+def test_an_operator_that_waits_for_the_device() -> None:
+    def function(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.gelu(scaled(x @ w)) @ w
+
+    w = torch.randn(WIDTH, WIDTH, device="cuda", dtype=torch.bfloat16) / 8
+    options: dict[str, Any] = {"dims": {"x": {0: "n"}}, "split_ops": ["compilescope_gpu::scaled"]}
+    stream = torch.cuda.current_stream()
+    whole = in_pieces(lambda x, w: function(x, w), **(options | {"cuda_graphs": True}))
+    pieces = in_pieces(lambda x, w: function(x, w), **options)
+    for model in (whole, pieces):
+        for size in (64, 16, 64):
+            x = rows(size)
+            near(model(x, w), function(x, w))
+        assert torch.cuda.current_stream() == stream
+        assert torch.randn(4, device="cuda").isfinite().all()
+    assert "recording failed" in lines(whole)["64"].skipped
+    assert (lines(pieces)["64"].graphs, lines(pieces)["64"].replays) == (2, 2)
+
+
+@torch.no_grad()
+def test_an_operator_that_multiplies_matrices_beside_pieces_that_do() -> None:
+    """Each has its own workspace of cuBLAS; that of a piece lies in the pool."""
+    net = torch.nn.Sequential(*(torch.nn.Linear(4096, 4096, bias=bool(n % 2)) for n in range(6))).cuda()
+    model = in_pieces(lambda x: net(x).sin() @ net[0].weight, dims={"x": {0: "n"}}, split_ops=["linear"])
+    model.warm_up(torch.randn(7, 4096, device="cuda"), grad=False)
+    for size in (16, 128, 16, 64):
+        torch._C._cuda_clearCublasWorkspaces()
+        torch.cuda.empty_cache()
+        others = [torch.full((2**23,), 77, dtype=torch.int32, device="cuda") for _ in range(4)]
+        x = torch.randn(size, 4096, device="cuda")
+        near(model(x), net(x).sin() @ net[0].weight)
+        assert all(bool((each == 77).all()) for each in others)
+
+
+@torch.no_grad()
+def test_a_piece_that_only_makes_views_is_no_graph() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return torch.erf(torch.erf(x.view(-1, 4, WIDTH // 4).transpose(1, 2)).transpose(1, 2)).cos()
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*CUDA Graph is empty")
+        model = in_pieces(lambda x: function(x), dims={"x": {0: "n"}}, split_ops=["erf"])
+        for size in (64, 16, 64):
+            x = rows(size)
+            near(model(x), function(x))
+    assert lines(model)["64"].graphs == 1
+
+
+@torch.no_grad()
+def test_an_operator_that_writes_into_an_argument_of_the_call() -> None:
+    def function(x: torch.Tensor, cache: torch.Tensor) -> torch.Tensor:
+        return remember(x.sin(), cache).cos()
+
+    ops, dims = ["compilescope_gpu::remember"], {"x": {0: "n"}}
+    model = in_pieces(lambda x, cache: function(x, cache), dims=dims, split_ops=ops)
+    mine, theirs = (torch.zeros(128, WIDTH, device="cuda", dtype=torch.bfloat16) for _ in "ab")
+    for size in (64, 16, 64, 128):
+        x = rows(size)
+        near(model(x, mine), function(x, theirs))
+        near(mine, theirs)
+    assert lines(model)["64"].replays == 2, str(model.backend.graphs)
+    # The cache is not copied.
+    assert lines(model)["64"].copied_bytes == 2 * 64 * WIDTH * 2
+
+
+@torch.no_grad()
+def test_pads_moved_parameters_and_threads() -> None:
+    net = blocks()
+    pads = BucketLadder.pads([16, 64])
+    model = in_pieces(net, pads, pad=[Pad("input", 0)], clone_outputs=True)
+    model.warm_up(rows(7), grad=False)
+    seen: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def serve(first: int) -> None:
+        with torch.no_grad():
+            for size in range(first, first + 20, 3):
+                x = rows(size)
+                seen.append((model(x), net(x)))
+
+    threads = [threading.Thread(target=serve, args=(first,)) for first in (2, 30)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    net.load_state_dict(blocks().state_dict(), assign=True)
+    serve(9)
+    for mine, expected in seen:
+        near(mine, expected)
+    assert not any(line.plainly for line in lines(model).values()), str(model.backend.graphs)
+    assert lines(model)["<=64"].recorded == 2
+
+
+@pytest.mark.parametrize("state", [torch.no_grad, torch.inference_mode])
+def test_pieces_under_autocast(state: Any) -> None:
+    net = blocks().float()
+    model = in_pieces(net)
+    with state(), torch.autocast("cuda", torch.bfloat16):
+        for size in (32, 16, 32):
+            x = rows(size).float()
+            near(model(x), net(x))
+    assert lines(model)["32"].replays == 2
