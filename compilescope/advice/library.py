@@ -12,6 +12,7 @@ from compilescope.analysis.report import GraphBreak
 _KNOWN = {
     "torch/nn/parallel/distributed.py": "compile the module before it is wrapped: "
     "DistributedDataParallel(torch.compile(module))",
+    "torch/optim/optimizer.py": "nothing: torch's optimizers break here on purpose, and compile what follows",
 }
 _INSTALLED = ("site-packages/", "dist-packages/")
 

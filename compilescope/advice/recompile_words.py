@@ -186,8 +186,8 @@ WORDS = {
     ),
     "memory_format_change": RecompileWords(
         "normalise_at_boundary",
-        "{source} arrives in two memory layouts ({meaning})",
-        "bring every input to one layout where batches enter: x.contiguous(memory_format=...)",
+        "{subject} arrives in two memory layouts ({meaning})",
+        "bring it to one layout before the call: .contiguous(), for images with memory_format=...",
         "the copy costs time on every call; if both layouts are common, two graphs may be right",
     ),
     "rank_change": RecompileWords(

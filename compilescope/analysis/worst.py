@@ -114,7 +114,7 @@ def steps(changes: Sequence[tuple[Any, Any]]) -> str:
     if not changes:
         return ""
     values = [changes[0][0], *(new for _, new in changes)]
-    if not (all(a[1] == b[0] for a, b in pairwise(changes)) or _always_new(changes)):
+    if not (all(a[1] == b[0] for a, b in pairwise(changes)) or always_new(changes)):
         pairs = list(dict.fromkeys(f"{show(old)} -> {show(new)}" for old, new in changes))
         if len(pairs) == 1:
             return f"{pairs[0]} ({len(changes)} times)"
@@ -129,7 +129,7 @@ def _listed(items: Sequence[str], total: int | None = None) -> str:
     return ", ".join(items[:_MAX_STEPS]) + (f" and {left:,} more" if left > 0 else "")
 
 
-def _always_new(changes: Sequence[tuple[Any, Any]]) -> bool:
+def always_new(changes: Sequence[Sequence[Any]]) -> bool:
     """Each value comes for the first time, in place of one that came before: they are the values in order."""
     met = [changes[0][0]]
     for old, new in changes:

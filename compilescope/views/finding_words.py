@@ -25,6 +25,21 @@ _COUNTED = {
 }
 
 
+_FACTS = {
+    "runtime_hits of ": ("how often ", " ran"),
+    "eager_calls of ": ("eager calls of ", ""),
+    "total_calls of ": ("all calls of ", ""),
+}
+
+
+def fact_words(fact: str) -> str:
+    """What was not captured, for a person: "runtime_hits of train.py:9" is "how often train.py:9 ran"."""
+    for name, (before, after) in _FACTS.items():
+        if fact.startswith(name):
+            return f"{before}{fact.removeprefix(name)}{after}"
+    return fact.replace("_", " ") if fact.replace("_", "").isalpha() else fact
+
+
 @dataclass(frozen=True, slots=True)
 class FindingWords:
     """What is not known of a finding is None or empty. ``costs``: (figure, what it rests on).

@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from compilescope.analysis.worst import always_new
 from compilescope.units import visible
 
 _LONGEST_TEXT = 400
@@ -65,8 +66,9 @@ def value(recorded: Any) -> str:
 def chain(changes: Sequence[Sequence[Any]], ends: int = _CHAIN_ENDS) -> str:
     """[[0, 1], [1, 2]] -> '0 → 1 → 2'; pairs that do not join stay apart; a long middle becomes '…'."""
     runs: list[list[str]] = []
+    one_run = bool(changes) and always_new(changes)
     for old, new in changes:
-        if not (runs and runs[-1][-1] == value(old)):
+        if not (runs and (one_run or runs[-1][-1] == value(old))):
             runs.append([value(old)])
         runs[-1].append(value(new))
     shown = runs if len(runs) <= 2 * ends else [*runs[:ends], ["…"], *runs[-ends:]]

@@ -10,6 +10,7 @@ import jinja2
 from markupsafe import Markup
 
 from compilescope import units
+from compilescope.views.finding_words import fact_words
 from compilescope.views.html import _assets, _charts, _format, _groups, _icicle, _ladder
 from compilescope.views.html._code import Document
 from compilescope.views.html._sections import detailed, graph_ids, ref_ids, sections
@@ -151,6 +152,7 @@ def _environment() -> jinja2.Environment:
         whole=_format.whole,
         trusted=Markup,
         known_sum=_format.known_sum,
+        fact=fact_words,
     )
     environment.globals.update(
         count=units.count,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from compilescope.units import count, seconds
-from compilescope.views.finding_words import FindingWords, all_findings
+from compilescope.views.finding_words import FindingWords, all_findings, fact_words
 from compilescope.views.markdown._escape import block, code, place, plain, prose, table
 from compilescope.views.markdown._page import Block, details, page
 
@@ -184,7 +184,7 @@ def _conditions(report: Report) -> str:
     if damage:
         lines.append(f"- the recording is damaged in {count(damage, 'place')}: counts may be too low")
     places = (report.missing, *(p.missing for p in report.processes), *(g.missing for g in report.graphs))
-    absent = list(dict.fromkeys(f"{m.fact} ({m.reason})" for missing in places for m in missing))
+    absent = list(dict.fromkeys(f"{fact_words(m.fact)} ({m.reason})" for missing in places for m in missing))
     if absent:
         more = f"; and {len(absent) - 20} more" if len(absent) > 20 else ""
         lines.append(f"- not recorded: {'; '.join(plain(text) for text in absent[:20])}{more}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from compilescope.analysis.paths import called
 from compilescope.units import count, moment, size
+from compilescope.views.finding_words import fact_words
 from compilescope.views.text._page import RESET, STYLES, Line, Page, cells
 from compilescope.views.text._worst import worst_lines
 
@@ -135,19 +136,13 @@ def _middle(report: Report, page: Page, room: int) -> list[Line]:
 
 def _not_captured(report: Report, page: Page) -> list[Line]:
     places = [report.missing, *(p.missing for p in report.processes), *(g.missing for g in report.graphs)]
-    facts = list(dict.fromkeys(f"{_fact(m.fact)} ({m.reason})" for missing in places for m in missing))
+    facts = list(dict.fromkeys(f"{fact_words(m.fact)} ({m.reason})" for missing in places for m in missing))
     called = next((_caller(item.called_from) for item in report.worst if item.called_from), None)
     called = page.clean(f"Called from {called}") if called else ""
     if not facts:
         return [Line(row) for row in page.wrap(f"Not captured: nothing. {called}", page.width, 2)]
     lines = _listing("Not captured: ", facts, page, 2)
     return [*lines, Line(page.middle(called, page.width))] if called else lines
-
-
-def _fact(fact: str) -> str:
-    """ "runtime_hits of train.py:9" reads "how often train.py:9 ran": the others are words as they are."""
-    of = fact.removeprefix("runtime_hits of ")
-    return fact if of == fact else f"how often {of} ran"
 
 
 def _caller(called_from: str) -> str:

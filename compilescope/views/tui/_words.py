@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 
+from compilescope.analysis.worst import always_new
 from compilescope.units import visible
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def chain(changes: Sequence[tuple[Any, Any]], longest: int = 5) -> str:
     """[(0, 1), (1, 2)] reads '0 -> 1 -> 2'; long ones keep both ends, unconnected ones are listed."""
     if not changes:
         return ""
-    connected = all(a[1] == b[0] for a, b in pairwise(changes))
+    connected = all(a[1] == b[0] for a, b in pairwise(changes)) or always_new(changes)
     if not connected:
         shown = [f"{value(old)} -> {value(new)}" for old, new in changes[:3]]
         left = len(changes) - len(shown)

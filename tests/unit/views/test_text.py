@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compilescope.analysis import report as r
+from compilescope.views.finding_words import fact_words
 from compilescope.views.text import render
 
 ANSI = re.compile(r"\x1b\[\d*m")
@@ -156,3 +157,20 @@ def test_import_is_light() -> None:
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_was_not_captured_is_said_in_words() -> None:
+    told = [fact_words(fact) for fact in ("runtime_hits of a.py:9", "counts_as_of", "code of a_b.py:9")]
+    assert told == ["how often a.py:9 ran", "counts as of", "code of a_b.py:9"]
+
+
+def test_a_run_without_a_call_of_compiled_code_counts_none_as_eager() -> None:
+    assert "no compiled call" in render(builders.empty())
+    assert "of 0 calls" not in render(builders.empty())
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_next_commands_fit(width: int) -> None:
+    (row,) = [line for line in render(builders.empty(), width=width).splitlines() if line.startswith("Next")]
+    assert len(row) <= width
+    assert "compilescope advise" in row

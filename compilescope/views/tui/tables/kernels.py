@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compilescope.units import seconds, size
+from compilescope.views.finding_words import fact_words
 from compilescope.views.tui._card import Card
 from compilescope.views.tui._table import Column, Table, known_first
 from compilescope.views.tui._words import at, number, one_line, place
@@ -55,7 +56,7 @@ def _card(row: Entry) -> Card:
             ("memory of the graph", _memory(graph)),
             *((f"tuning of {choice.op}", _tuning(choice)) for choice in graph.autotune),
             ("not listed of the graph", _not_listed(graph)),
-            ("not captured", [f"{item.fact}: {item.reason}" for item in graph.missing]),
+            ("not captured", [f"{fact_words(item.fact)}: {item.reason}" for item in graph.missing]),
         ],
         compile_ids=[graph.compile_id],
     )

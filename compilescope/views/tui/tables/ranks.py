@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compilescope.units import seconds
+from compilescope.views.finding_words import fact_words
 from compilescope.views.tui._card import Card
 from compilescope.views.tui._table import Column, Table, Tone, known_first
 from compilescope.views.tui._words import number, one_line
@@ -76,7 +77,7 @@ def _card(row: Entry) -> Card:
             ("calls", f"{number(row.compiled_calls)} compiled, {number(row.eager_calls)} eager"),
             ("slowest", row.slowest),
         ],
-        lists=[("not captured", [f"{item.fact}: {item.reason}" for item in process.missing])],
+        lists=[("not captured", [f"{fact_words(item.fact)}: {item.reason}" for item in process.missing])],
     )
 
 

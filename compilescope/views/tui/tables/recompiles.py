@@ -35,8 +35,14 @@ def _card(row: Recompile) -> Card:
             ("torch blames it", f"{row.named_by_torch} times" if row.named_by_torch else None),
         ],
         notes=["This recompile made a size dynamic: later sizes need none." if row.benign else None],
-        lists=[("also failed", [_change(change) for change in row.also_failed])],
-        left={"also failed": row.more.get("also_failed")},
+        lists=[
+            ("also failed", [_change(change) for change in row.also_failed]),
+            ("changed to a known value", [_change(change) for change in row.also_changed]),
+        ],
+        left={
+            "also failed": row.more.get("also_failed"),
+            "changed to a known value": row.more.get("also_changed"),
+        },
         compile_ids=row.compile_ids,
     )
 

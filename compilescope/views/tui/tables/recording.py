@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from compilescope.views.finding_words import fact_words
 from compilescope.views.tui._card import Card
 from compilescope.views.tui._table import Column, Table, Tone
 from compilescope.views.tui._words import number, one_line
@@ -41,7 +42,7 @@ def _process(process: ProcessInfo) -> Entry:
         process=process.id,
         facts=facts,
         lists=[
-            ("not captured", [f"{item.fact}: {item.reason}" for item in process.missing]),
+            ("not captured", [f"{fact_words(item.fact)}: {item.reason}" for item in process.missing]),
             ("damaged", [f"{item.kind} at {item.where}: {item.detail}" for item in process.damage]),
         ],
     )
@@ -49,8 +50,8 @@ def _process(process: ProcessInfo) -> Entry:
 
 
 def _missing(item: Missing, owner: str) -> Entry:
-    card = Card(f"not captured: {item.fact}", facts=[("why", item.reason), ("in", owner)])
-    return Entry("missing", item.fact, item.reason, card)
+    card = Card(f"not captured: {fact_words(item.fact)}", facts=[("why", item.reason), ("in", owner)])
+    return Entry("missing", fact_words(item.fact), item.reason, card)
 
 
 def _damage(item: Damage, owner: str) -> Entry:
