@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from compilescope.model.clipped import clipped
 
@@ -44,6 +45,7 @@ class BreakText:
     stack: Frames  # the user's traceback, outermost first
 
 
+@lru_cache(maxsize=1 << 10)  # torch says the same of a line each time that it breaks
 def parse_break(text: str) -> BreakText:
     place, stack = _PLACE.search(text), user_stack(text)
     file, line = (place["file"], int(place["line"])) if place else (stack[-1][:2] if stack else (None, 0))

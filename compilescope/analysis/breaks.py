@@ -33,21 +33,22 @@ def _row(index: Index, counter: HitCounter, events: Sequence[Break]) -> GraphBre
     first = events[0].text
     file, line = first.file or "?", first.line
     hits = counter.count(events)
-    longest = max((e.text for e in events), key=lambda t: len(t.stack))
+    texts = list({id(e.text): e.text for e in events}.values())
+    longest = max(texts, key=lambda t: len(t.stack))
     function = next((f for p, n, f in reversed(first.stack) if (p, n) == (file, line)), None)
     return GraphBreak(
         file=index.paths.show(file),
         line=line,
         function=original_name(function)[0] if function else "?",
         code=index.source_line(file, line),
-        causes=_ordered(slug for e in events for slug in causes(e.text)),
-        gb_types=_ordered(e.text.gb_type for e in events),
-        gb_ids=_ordered(e.text.gb_id for e in events if e.text.gb_id),
+        causes=_ordered(slug for text in texts for slug in causes(text)),
+        gb_types=_ordered(text.gb_type for text in texts),
+        gb_ids=_ordered(text.gb_id for text in texts if text.gb_id),
         reason=plain_reason(first),
         hint=first.hint,
         events=len(events),
         runtime_hits=hits.count,
-        resume=_ordered(e.text.outcome for e in events),
+        resume=_ordered(text.outcome for text in texts),
         call_path=call_path(index, longest.stack),
         compile_ids=_ordered(str(e.event.compile) for e in events if e.event.compile),
         process=index.process.id,

@@ -114,8 +114,7 @@ class DetailBuilder:
             self._conditions.append(SymbolCondition(compile_id, expr, self._innermost(record.m)))
 
     def _innermost(self, m: Mapping[str, Any]) -> Location | None:
-        stack = f.stack(m.get("user_stack"), self._file)
-        return stack[-1] if stack else None
+        return f.innermost(m.get("user_stack"), self._file)
 
     def _guard_list(self, record: Record) -> None:
         compile_id = self._compiles.id_of(record)

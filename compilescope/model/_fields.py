@@ -47,14 +47,21 @@ def location(file: Any, line: Any, function: Any) -> Location | None:
 
 def stack(frames: Any, file_name: FileName) -> tuple[Location, ...]:
     """Torch's interned frames, outermost first, without the interpreter's own start-up frames."""
-    found = []
-    for frame in sequence(frames):
-        fields = mapping(frame)
-        file = fields.get("uninterned_filename") or file_name(number(fields.get("filename")))
-        place = location(file, fields.get("line"), fields.get("name"))
-        if place and not place.file.startswith(_BOOT):
-            found.append(place)
-    return tuple(found)
+    return tuple(place for frame in sequence(frames) if (place := _of_frame(frame, file_name)))
+
+
+def _of_frame(frame: Any, file_name: FileName) -> Location | None:
+    fields = mapping(frame)
+    file = fields.get("uninterned_filename") or file_name(number(fields.get("filename")))
+    place = location(file, fields.get("line"), fields.get("name"))
+    return place if place and not place.file.startswith(_BOOT) else None
+
+
+def innermost(frames: Any, file_name: FileName) -> Location | None:
+    """The last of :func:`stack`."""
+    return next(
+        (place for frame in reversed(sequence(frames)) if (place := _of_frame(frame, file_name))), None
+    )
 
 
 def call(frames: Any, file_name: FileName) -> tuple[Location, ...]:

@@ -159,9 +159,12 @@ def is_compile_id(c: object) -> bool:
 
 
 def revive(value: Any, resolve: Resolve) -> Any:
-    """Refs become ``Ref``, moved values come back, escaped keys lose their escape. Raises ValueError."""
+    """In place: refs become ``Ref``, moved values come back, escaped keys lose one. Raises ValueError."""
     if type(value) is list:
-        return [revive(item, resolve) if type(item) in _NESTED else item for item in value]
+        for index, item in enumerate(value):
+            if type(item) in _NESTED:
+                value[index] = revive(item, resolve)
+        return value
     if type(value) is not dict:
         return value
     if len(value) == 1:
@@ -169,10 +172,12 @@ def revive(value: Any, resolve: Resolve) -> Any:
             return _ref(value[REF_KEY])
         if JSON_REF_KEY in value:
             return revive(resolve(_ref(value[JSON_REF_KEY])), resolve)
-    return {
-        key[1:] if key[:1] == ESCAPE else key: revive(item, resolve) if type(item) in _NESTED else item
-        for key, item in value.items()
-    }
+    escaped = False
+    for key, item in value.items():
+        escaped = escaped or key[:1] == ESCAPE
+        if type(item) in _NESTED:
+            value[key] = revive(item, resolve)
+    return {key.removeprefix(ESCAPE): item for key, item in value.items()} if escaped else value
 
 
 def _ref(extent: object) -> Ref:

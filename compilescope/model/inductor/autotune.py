@@ -15,7 +15,7 @@ from typing import Any
 
 from compilescope.model.inductor.values import Autotuning, Choice, GraphKey, TritonTuning
 
-_SUFFIX = "_template_autotuning"
+PHASE_SUFFIX = "_template_autotuning"
 _STRIDES = re.compile(r"\[[^\]]*\]|\([^)]*\)")
 _TYPES = {
     "TritonTemplateCaller": "triton",
@@ -50,13 +50,13 @@ def from_record(m: Mapping[str, Any]) -> Autotuning:
 
 def from_phase(name: str, duration_us: float, args: Mapping[str, Any]) -> Autotuning | None:
     """A row of `phases`: the winner, and the best Triton candidate where another one won. Else None."""
-    if not name.endswith(_SUFFIX) or "autotune_shape" not in args:
+    if not name.endswith(PHASE_SUFFIX) or "autotune_shape" not in args:
         return None
     stats = _stats(args.get("autotune_choices_stats"))
     best = _named(stats, "best_kernel", "best_time", "best_kernel_desc")
     triton = _named(stats, "best_triton_kernel", "best_triton_time", "best_triton_kernel_desc")
     return Autotuning(
-        op=name.removesuffix(_SUFFIX),
+        op=name.removesuffix(PHASE_SUFFIX),
         shapes=tuple(str(args["autotune_shape"]).split(", ")),
         dtypes=tuple(d.removeprefix("torch.") for d in str(args.get("autotune_dtypes", "")).split(", ")),
         strides=tuple(_STRIDES.findall(str(args.get("autotune_strides", "")))),

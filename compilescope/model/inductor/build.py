@@ -26,6 +26,7 @@ _FX_CACHE = "fx_graph_cache_"
 _RUNG_MADE = frozenset({"RungCompiled", "RungFailed"})
 _CACHES = (_FX_CACHE, "aotautograd_cache_")
 _TRITON_INFO = "triton_kernel_info"
+_TOLD_PHASES = (cudagraphs.RECORDING_PHASE, autotune.PHASE_SUFFIX)
 # Of the many records called `artifact` only those of these names are shown to a collector.
 ARTIFACTS = frozenset(
     {
@@ -236,6 +237,8 @@ class Collector:
     def _phases(self, rows: Iterable[Any]) -> None:
         for row in rows:
             if not isinstance(row, list) or len(row) < 3 or not isinstance(row[0], str):
+                continue
+            if not row[0].endswith(_TOLD_PHASES):  # of hundreds of thousands a few
                 continue
             if row[0] == cudagraphs.RECORDING_PHASE and isinstance(row[2], int | float) and row[2] >= 0:
                 self._recordings_s.append(row[2] / 1e6)
