@@ -54,6 +54,10 @@ class Verification:
     at: str | None = None
 
 
+# The note of a break that no part of a function survives: it is worse than one that splits the function.
+RUNS_EAGER = "a whole function around it runs eager"
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One root cause, however many events it made.

@@ -11,7 +11,7 @@ from compilescope.advice.byproducts import byproducts, grown_container
 from compilescope.advice.cause import Cause, Place, Telling, finding, place_of_break, worse
 from compilescope.advice.diff import unified
 from compilescope.advice.facts import Facts, Named, Rows
-from compilescope.advice.finding import Finding, Severity
+from compilescope.advice.finding import RUNS_EAGER, Finding, Severity
 from compilescope.advice.hints import check_hint
 from compilescope.advice.hooks import is_hook
 from compilescope.advice.library import debug_switch, is_foreign, is_installed, is_standard, library_fix
@@ -142,7 +142,7 @@ def _plain(rule: str, row: GraphBreak) -> str:
 def _effects(cause: Cause) -> Iterator[str]:
     resume = {r for n in cause.breaks for r in n.row.resume}
     if "frame_skipped" in resume:
-        yield "a whole function around it runs eager"
+        yield RUNS_EAGER
     if "tail_skipped" in resume:
         yield "everything after the line runs eager"
     if cause.recompiles:

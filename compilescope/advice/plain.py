@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from compilescope.advice.finding import Finding
+from compilescope.advice.finding import RUNS_EAGER, Finding
 from compilescope.analysis.report import Worst
 from compilescope.units import count, seconds
 
@@ -97,6 +97,8 @@ def _cost_text(finding: Finding) -> str:
     parts = []
     if "breaks_executed" in cost:
         parts.append(f"ran {count(int(cost['breaks_executed'].value), 'time')} (counted)")
+    if RUNS_EAGER in finding.evidence.notes:
+        parts.append("a whole function runs eager")
     if "recompiles" in cost:
         spent = seconds(cost["compile_s"].value) if "compile_s" in cost else "unknown time"
         parts.append(f"{spent} in {count(int(cost['recompiles'].value), 'recompile')} (measured)")

@@ -14,7 +14,7 @@ from compilescope.advice.cudagraphs import cuda_graphs
 from compilescope.advice.custom_ops import custom_ops
 from compilescope.advice.facts import CompileKey, Facts, Rows, rows_of
 from compilescope.advice.failures import failures
-from compilescope.advice.finding import SEVERITIES, Finding
+from compilescope.advice.finding import RUNS_EAGER, SEVERITIES, Finding
 from compilescope.advice.graph_breaks import graph_breaks
 from compilescope.advice.guards import heavy_guards
 from compilescope.advice.limits import unexplained_limits
@@ -89,12 +89,15 @@ def _distinct(found: list[Finding]) -> list[Finding]:
     return distinct
 
 
-def rank(finding: Finding) -> tuple[int, float, str, int, str]:
-    """Severity, then seconds this run lost (where unknown: counted executions at a nominal price)."""
+def rank(finding: Finding) -> tuple[int, bool, float, str, int, str]:
+    """Severity, then what leaves a whole function to the interpreter, then seconds this run lost (where
+    unknown: counted executions at a nominal price).
+    """
     saved = finding.saving.seconds if finding.saving else None
     price = (saved or 0.0) + finding.executions * _EXECUTION_S
     return (
         SEVERITIES.index(finding.severity),
+        RUNS_EAGER not in finding.evidence.notes,
         -price,
         finding.file or "",
         finding.line or 0,

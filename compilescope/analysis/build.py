@@ -98,6 +98,7 @@ def report_of(run: Run) -> Report:
             breaks=merged_breaks(rows["breaks"]),
             recompiles=merged_recompiles(rows["recompiles"]),
             failures=merged_failures(rows["failures"]),
+            skips=rows["skips"],
             diagnoses=why,
             last_compile_s=_last_compile_s(run),
             unfinished=_unfinished(indexes),

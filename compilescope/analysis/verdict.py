@@ -13,6 +13,7 @@ from compilescope.analysis.report import (
     LimitHit,
     Recompile,
     RecordingInfo,
+    Skip,
     Totals,
     Verdict,
 )
@@ -30,6 +31,7 @@ def verdict(
     breaks: Sequence[GraphBreak],
     recompiles: Sequence[Recompile],
     failures: Sequence[Failure],
+    skips: Sequence[Skip],
     diagnoses: Sequence[Diagnosis],
     last_compile_s: float | None,
     unfinished: str | None = None,
@@ -45,6 +47,7 @@ def verdict(
         *_cut(unfinished),
         *_failures(failures),
         *_limits([limit for limit in limits if not _raises(limit, failures)], recompiles),
+        *_given_up(breaks, skips),
         *_breaks(breaks),
         *_recompiles(totals, recompiles, limits),
         *_clean(totals, breaks, failures),
@@ -100,6 +103,18 @@ def _limited(limit: LimitHit) -> str:
     """A frame of torch's own (``Sequential.forward``) stands at the line that calls it."""
     at_the_call = limit.called_from == f"{limit.file}:{limit.line} {limit.function}"
     return f"What {limit.file}:{limit.line} calls" if at_the_call else called(limit.function)
+
+
+def _given_up(breaks: Sequence[GraphBreak], skips: Sequence[Skip]) -> list[str]:
+    """Functions of which a break leaves nothing compiled, such as one inside of their loop."""
+    sites = {b.gb_types[0]: b for b in breaks if b.gb_types and "frame_skipped" in b.resume}
+    found = {(s.file, s.line): (s, sites[s.reason]) for s in skips if s.reason in sites}
+    if not found:
+        return []
+    (skip, site), *rest = found.values()
+    more = f" and {count(len(rest), 'other function')}" if rest else ""
+    verb = "run" if rest else "runs"
+    return [f"{called(skip.function)}{more} {verb} WITHOUT torch.compile because of {site.file}:{site.line}."]
 
 
 def _breaks(breaks: Sequence[GraphBreak]) -> list[str]:

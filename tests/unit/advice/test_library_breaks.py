@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from report_rows import frame, graph_break
+from report_rows import frame, graph_break, recompile
 
-from compilescope.advice import advise
+from compilescope.advice import advise, worst_from_findings
 from compilescope.analysis.report import Diagnosis, Report
 
 MakeReport = Callable[..., Report]
@@ -52,6 +52,15 @@ def test_what_leaves_nothing_compiled_comes_first(report: MakeReport) -> None:
     assert (found[0].severity, found[0].rule) == ("critical", "break_in_library")
     assert found[0].fix.endswith("DistributedDataParallel(torch.compile(module))")
     assert found[1].severity == "medium"
+
+
+def test_a_break_that_leaves_a_whole_function_eager_comes_before_a_costlier_split(report: MakeReport) -> None:
+    split = graph_break("scalar_read", file="b.py", call_path=["b.py:5 forward"])
+    behind = recompile(holder="resume_value", source="___stack0", caused_by="b.py:5", wasted_compile_s=9.0)
+    whole = graph_break(resume=["resumable", "frame_skipped"], runtime_hits=2)
+    found = advise(report(graph_breaks=[split, whole], recompiles=[behind]))
+    assert [(f.file, f.severity) for f in found] == [("train.py", "high"), ("b.py", "high")]
+    assert worst_from_findings(found)[0].cost == "ran 2 times (counted), a whole function runs eager"
 
 
 def test_functions_with_the_same_lines_to_fix_are_named_in_one_note(report: MakeReport) -> None:

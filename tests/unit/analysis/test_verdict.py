@@ -8,7 +8,8 @@ from model_values import compiled, graph, graph_break, place, process, refused, 
 
 from compilescope.analysis.build import report_of
 from compilescope.analysis.paths import called
-from compilescope.analysis.report import Report
+from compilescope.analysis.report import GraphBreak, Report, Skip
+from compilescope.analysis.verdict import verdict
 from compilescope.model import Compile, Guard, GuardFailure, Location, Process
 
 F = place("f", 10)
@@ -63,6 +64,27 @@ def test_breaks_of_the_program_are_counted_as_lines() -> None:
     compiles: tuple[Any, ...] = (compiled(0, F), compiled(1, F))
     said = _said(process(*compiles, graphs=(graph(0),), breaks=(first, second)))
     assert "2 lines of your code break the graph" in said
+
+
+def test_a_function_that_a_break_leaves_to_the_interpreter_is_named() -> None:
+    """A break inside of a loop: other functions are compiled, this one and what it calls are not."""
+    report = _report(process(compiled(0, F), graphs=(graph(0),)))
+    why = "Data-dependent branching"
+    site = GraphBreak(
+        "train.py", 21, "g", None, [], [why], [], why, None, 2, 5, ["frame_skipped"], [], [], "p"
+    )
+    told = verdict(
+        report.recording,
+        report.totals,
+        limits=[],
+        breaks=[site],
+        recompiles=[],
+        failures=[],
+        skips=[Skip("g", "train.py", 20, why, "p"), Skip("h", "train.py", 2, "no tensor in it", "p")],
+        diagnoses=[],
+        last_compile_s=None,
+    )
+    assert "g() runs WITHOUT torch.compile because of train.py:21." in told.sentences
 
 
 def test_where_nothing_was_compiled_the_first_break_is_named() -> None:
