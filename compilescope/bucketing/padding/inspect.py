@@ -71,18 +71,21 @@ class Inspection:
 
 
 def inspect_padding(
-    captured: CapturedGraph, name: str, bound: BoundName, contracts: Sequence[Pad]
+    captured: CapturedGraph, name: str, bound: BoundName, contracts: Sequence[Pad], others: Sequence[Pad] = ()
 ) -> Inspection:
-    """Follow the rows of ``name`` through the graph. Raises PaddingRefusedError."""
-    symbol, *others = bound.symbols
+    """Follow the rows of ``name``, whose padding ``contracts`` allow, through the graph.
+
+    Inputs may be padded along another name at the same time, as ``others`` say. Raises PaddingRefusedError.
+    """
+    symbol, *equal = bound.symbols
     inputs = _padded_inputs(captured, name, frozenset(bound.symbols), contracts)
     with captured.state.restored(), torch.inference_mode(False), torch.no_grad():
         world = PrivateWorld(
-            captured.inputs, captured.traits, captured.shape_env, {}, equal=dict.fromkeys(others, symbol)
+            captured.inputs, captured.traits, captured.shape_env, {}, equal=dict.fromkeys(equal, symbol)
         )
         tracker = RowTracker(_private(world, symbol), captured.state.grad_enabled, _masks(contracts))
         graph = literal_copy(captured.graph_module, world.mapping)
-        _declare(tracker, captured, world, inputs)
+        _declare(tracker, captured, world, inputs, others)
         # Without Python's dispatcher some kernels read sizes as plain numbers, which would fix them.
         context = tracing(TracingContext(world.fake_mode))
         with context, world.fake_mode, enable_python_dispatcher(), tracker:
@@ -165,7 +168,11 @@ def _check_layout(each: Placeholder, argument: str, padded: int) -> None:
 
 
 def _declare(
-    tracker: RowTracker, captured: CapturedGraph, world: PrivateWorld, inputs: Sequence[PaddedInput]
+    tracker: RowTracker,
+    captured: CapturedGraph,
+    world: PrivateWorld,
+    inputs: Sequence[PaddedInput],
+    others: Sequence[Pad],
 ) -> None:
     for each, argument, trait in zip(captured.inputs, world.arguments, captured.traits, strict=True):
         if not isinstance(argument, torch.Tensor):
@@ -178,13 +185,14 @@ def _declare(
             for dim, padded in own.items()
             if last is not None
         }
-        for known in pads.values():
+        name = trait.argument or argument_of(each)
+        for known in (*pads.values(), *(exactly(other.value) for other in others if other.arg == name)):
             whole = whole.join(known)
         axes = tuple(
             Axis(expression(size), pads[dim]) if dim in own else None
             for dim, size in enumerate(argument.shape)
         )
-        tracker.declare(argument, Rows(axes, whole, frozenset({trait.argument or argument_of(each)} - {""})))
+        tracker.declare(argument, Rows(axes, whole, frozenset({name} - {""})))
 
 
 def _pads(padded: PaddedInput, last: float, is_last: bool) -> Values:

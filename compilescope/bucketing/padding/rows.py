@@ -23,15 +23,15 @@ class Axis:
     """A dimension of ``outer * rows * inner`` entries, of which ``rows`` grows with the padding.
 
     ``pads`` are the entries behind the real rows, whatever their other indices are; ``facing``, where more is
-    known of them, those of ``pads`` that lie among the real rows of all other axes. ``counts`` says that each
-    entry is its own place along the axis, as in an arange: looking it up is looking at the same place.
+    known of them, those of ``pads`` that lie among the real rows of all other axes. Where ``first`` is a
+    number, each entry is its own place along the axis and that much more, as in an arange.
     """
 
     rows: Any
     pads: Values = ANYTHING
     outer: Any = ONE
     inner: Any = ONE
-    counts: bool = False
+    first: int | None = None
     facing: Values | None = None
 
     @property
@@ -44,7 +44,7 @@ class Axis:
         return self.pads if self.facing is None else self.facing
 
     def with_pads(self, pads: Values, facing: Values | None = None) -> Axis:
-        return replace(self, pads=pads, counts=False, facing=facing)
+        return replace(self, pads=pads, first=None, facing=facing)
 
     def aligns_with(self, other: Axis) -> bool:
         return (self.rows, self.outer, self.inner) == (other.rows, other.outer, other.inner)
@@ -52,11 +52,15 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A tensor: an axis or None for each dimension, and what is known of all its entries."""
+    """A tensor: an axis or None for each dimension, and what is known of all its entries.
+
+    ``among``, where it is set, says that entries which are no padding are numbers of real rows, of so many.
+    """
 
     axes: tuple[Axis | None, ...]
     whole: Values = ANYTHING
     masks: frozenset[str] = frozenset()
+    among: Any = None
 
     @property
     def has_axis(self) -> bool:

@@ -25,7 +25,8 @@ class EntryPadding:
         self._inspections: dict[str, Inspection] = {}
         for name, own in contracts.items():
             if name in names and names[name].symbols:
-                self._inspect(captured, name, names[name], own, verified)
+                others = [each for other in contracts for each in contracts[other] if other != name]
+                self._inspect(captured, name, names[name], (own, others), verified)
 
     def check_sizes(self, names: Sequence[str], sizes: Mapping[Any, int]) -> None:
         """Raises PaddingRefusedError for a rung that looks up places its tables do not have."""
@@ -46,10 +47,15 @@ class EntryPadding:
         return tuple(draw for name in names for draw in self._inspections[name].random)
 
     def _inspect(
-        self, captured: CapturedGraph, name: str, bound: BoundName, contracts: Sequence[Pad], verified: bool
+        self,
+        captured: CapturedGraph,
+        name: str,
+        bound: BoundName,
+        contracts: tuple[Sequence[Pad], Sequence[Pad]],
+        verified: bool,
     ) -> None:
         try:
-            found = inspect_padding(captured, name, bound, contracts)
+            found = inspect_padding(captured, name, bound, *contracts)
             _check_promise(found, verified)
         except PaddingRefusedError as refused:
             self.refused[name] = refused

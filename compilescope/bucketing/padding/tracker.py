@@ -16,6 +16,8 @@ from compilescope.bucketing.padding.operation import Operation, arguments_of, te
 from compilescope.bucketing.padding.rows import Axis, Rows
 from compilescope.bucketing.padding.rules import (
     BEARS_INFINITY,
+    COUNTING,
+    MOVES_ENTRIES,
     RULES,
     TAKES_SIZES,
     attention_rule,
@@ -112,7 +114,10 @@ class RowTracker(TorchDispatchMode):  # type: ignore[misc]
         rows = [found] * len(outputs) if isinstance(found, Rows) else found
         masks = frozenset().union(*(self.rows(each).masks for each in operation.tensors))
         for tensor, each in zip(outputs, rows, strict=True):
-            self._store(operation, tensor, Rows(each.axes, each.whole, masks | each.masks))
+            among = each.among
+            if operation.name in MOVES_ENTRIES and tensor.dtype in COUNTING:
+                among = self.rows(operation.tensors[0]).among
+            self._store(operation, tensor, Rows(each.axes, each.whole, masks | each.masks, among))
 
     def attention(self, arguments: Mapping[str, Any], result: Any) -> None:
         """scaled_dot_product_attention, seen before it becomes what this device has for it."""

@@ -148,8 +148,10 @@ def _power(a: Values, b: Values) -> Values | None:
     exponent = b.only
     if exponent is None:
         return None
-    if exponent in (0, 1, 2, 3, 4):
-        return Values(0 if exponent % 2 == 0 else a.low, INF, a.finite)
+    if exponent == 0:
+        return exactly(1)
+    if exponent in (1, 2, 3, 4):
+        return Values(0 if exponent % 2 == 0 or a.low >= 0 else -INF, INF, a.finite)
     if exponent == 0.5 or (exponent < 0 and a.low > 0):
         return Values(0, INF, a.finite) if a.low > 0 else None
     return None

@@ -111,6 +111,21 @@ ACCEPTED: dict[str, tuple[Function, Callable[[int], list[Any]], list[Pad]]] = {
     ),
     "what is not there in front": (lambda x: x[:1] + torch.zeros(x.shape[0], 6), rows, X),
     "identity": (lambda x: (x * 2, torch.eye(x.shape[0]) * 2), rows, X),
+    "entries at the end": (
+        lambda x, i: (x * 2)[torch.arange(3), (i == 3).int().argmax(1)],
+        lambda n: [torch.randn(3, n, 6), torch.randint(0, 10, (3, n))],
+        [Pad("x", 1, 0.0), Pad("i", 1, 0)],
+    ),
+    "entries at the largest": (
+        lambda x: (x * 2).gather(0, x.max(0, keepdim=True)[1]),
+        rows,
+        [Pad("x", 0, float("-inf"))],
+    ),
+    "pooled images": (
+        lambda x: F.interpolate(F.max_pool2d(x.view(-1, 1, 2, 3), 2), scale_factor=2.0).flatten(1),
+        rows,
+        X,
+    ),
     "a size as output": (lambda x: (x * 2, x.shape[0] * 2 + 1), rows, X),
     "loss of each row": (lambda x: F.mse_loss(x, x * 2, reduction="none"), rows, X),
 }

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 
 from compilescope.bucketing.padding.operation import Operation
 from compilescope.bucketing.padding.rows import Rows
-from compilescope.bucketing.padding.rules import indexing, making, mixing, pointwise, products, views
+from compilescope.bucketing.padding.rules import fused, indexing, making, mixing, pointwise, products, views
+from compilescope.bucketing.padding.rules.pointwise import COUNTING
 from compilescope.bucketing.padding.rules.pointwise import pointwise as pointwise_rule
 from compilescope.bucketing.padding.rules.products import attention as attention_rule
 
@@ -22,6 +23,7 @@ RULES: dict[str, Rule] = {
     **indexing.RULES,
     **mixing.RULES,
     **products.RULES,
+    **fused.RULES,
     **making.RULES,
 }
 
@@ -40,4 +42,20 @@ BEARS_INFINITY: frozenset[str] = frozenset(
 )
 """Their slope is a number whatever they are given: no gradient is multiplied by an infinite entry."""
 
-__all__ = ["BEARS_INFINITY", "RULES", "TAKES_SIZES", "Rule", "attention_rule", "pointwise_rule"]
+MOVES_ENTRIES: frozenset[str] = frozenset((*views.RULES, *pointwise.COPIES)) - {
+    "cat",
+    "stack",
+    "constant_pad_nd",
+}
+"""What they give are entries of what they are given."""
+
+__all__ = [
+    "BEARS_INFINITY",
+    "COUNTING",
+    "MOVES_ENTRIES",
+    "RULES",
+    "TAKES_SIZES",
+    "Rule",
+    "attention_rule",
+    "pointwise_rule",
+]

@@ -46,18 +46,26 @@ def index(operation: Operation) -> Rows:
 
 
 def _own_place(operation: Operation, axis: Axis | None, chosen: torch.Tensor) -> int | None:
-    """Where, counted from the end, an index goes through the rows of ``axis`` in order; None for no rows."""
-    if axis is None:
+    """Where, counted from the end, an index goes through the rows of ``axis`` in order; None where its rows
+    are gone: there were none, or those that are looked up are real.
+    """
+    if axis is None or _are_real(operation, axis, chosen):
         return None
     axes = operation.rows(chosen).axes
     through = [dim for dim, own in enumerate(axes) if own is not None]
     if len(through) == 1:
         own = axes[through[0]]
         others = [size for dim, size in enumerate(sizes(chosen)) if dim != through[0]]
-        if own is not None and own.counts and own.aligns_with(axis) and all(size == 1 for size in others):
+        if own is not None and own.first == 0 and own.aligns_with(axis) and all(size == 1 for size in others):
             from_end: int = chosen.dim() - through[0]
             return from_end
     raise operation.refuse("looks padded rows up by their number")
+
+
+def _are_real(operation: Operation, axis: Axis, chosen: torch.Tensor) -> bool:
+    """Whether ``chosen`` are numbers of real rows, as where the largest is."""
+    among = operation.rows(chosen).among
+    return among is not None and axis.is_plain and bool(among == axis.rows)
 
 
 def index_select(operation: Operation) -> Rows:
@@ -77,10 +85,11 @@ def gather(operation: Operation) -> Rows:
     source, chosen = operation["self"], operation["index"]
     dim = operation.dim(source)
     rows, by = operation.rows(source), operation.rows(chosen)
-    if rows.axes[dim] is not None:
-        raise operation.refuse("looks padded rows up by their number")
     if source.dim() == 0:
         return rows
+    axis = rows.axes[dim]
+    if axis is not None and not _are_real(operation, axis, chosen):
+        raise operation.refuse("looks padded rows up by their number")
     _check_index(operation, by, source.shape[dim])
     for position, (own, other) in enumerate(zip(rows.axes, by.axes, strict=True)):
         if position != dim and (own is None) != (other is None):
@@ -102,8 +111,8 @@ def _broadcast(operation: Operation, indices: list[torch.Tensor], width: int, pl
 def _check_index(operation: Operation, rows: Rows, limit: Any) -> None:
     """A padded row is looked up like any other: its number must be there."""
     for axis in rows.axes:
-        if axis is not None and axis.counts and isinstance(limit, int):
-            operation.note_limit(axis.rows, limit)
+        if axis is not None and axis.first is not None and isinstance(limit, int):
+            operation.note_limit(axis.rows + axis.first, limit)
         number = axis.pads.only if axis is not None else None
         if number is not None and isinstance(limit, int) and not -limit <= number < limit:
             raise operation.refuse(f"looks up entry {number:g} of {limit} for padded rows")
@@ -111,7 +120,7 @@ def _check_index(operation: Operation, rows: Rows, limit: Any) -> None:
 
 RULES: dict[str, Any] = {
     "embedding": embedding,
-    "index": index,
+    **dict.fromkeys(("index", "_unsafe_index"), index),
     "index_select": index_select,
     "gather": gather,
 }

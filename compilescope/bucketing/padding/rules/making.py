@@ -40,10 +40,11 @@ def count(operation: Operation) -> Rows:
         raise operation.refuse("computes with the padded size as a number")
     if operation.carries(operation.get("end")) and operation.get("step", 1) != 1:
         raise operation.refuse("takes steps through padded rows")
-    made = _of_shape(operation, Values(0, finite=True) if operation.get("start", 0) == 0 else FINITE)
-    if operation.get("start", 0) != 0 or operation.out.dtype not in COUNTING:
-        return made
-    return Rows(tuple(axis and replace(axis, counts=True) for axis in made.axes), made.whole)
+    start = operation.get("start", 0)
+    if not isinstance(start, int) or operation.out.dtype not in COUNTING:
+        return _of_shape(operation, FINITE)
+    made = _of_shape(operation, Values(start, finite=True))
+    return Rows(tuple(axis and replace(axis, first=start) for axis in made.axes), made.whole)
 
 
 def eye(operation: Operation) -> Rows:

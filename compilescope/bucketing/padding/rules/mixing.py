@@ -51,7 +51,22 @@ def reduction(operation: Operation) -> list[Rows]:
         if keep or dim not in over
     ]
     found = Rows(tuple(axes), _reduced(operation.name, rows.whole))
-    return [found] * len(tensors_in(operation.result))
+    _, *beside = tensors_in(operation.result)
+    among = _reduced_rows(rows, over) if operation.name in _GIVES_PLACES else None
+    if operation.name in ("argmax", "argmin"):
+        return [replace(found, among=among)]
+    return [found, *(found if each.dtype.is_floating_point else _as_places(found, among) for each in beside)]
+
+
+def _reduced_rows(rows: Rows, over: tuple[int, ...]) -> Any:
+    axis = rows.axes[over[0]] if len(over) == 1 and rows.axes else None
+    return axis.rows if axis is not None and axis.is_plain else None
+
+
+def _as_places(rows: Rows, among: Any = None) -> Rows:
+    """What is returned beside values: where they were."""
+    places = Values(0, finite=True)
+    return Rows(tuple(axis and axis.with_pads(places) for axis in rows.axes), places, among=among)
 
 
 def _check_neutral(operation: Operation, axis: Axis, whole: Values) -> None:
@@ -89,8 +104,8 @@ def _reduced(name: str, values: Values) -> Values:
     if name in ("any", "all"):
         return TRUTH
     if name in ("argmax", "argmin", "count_nonzero"):
-        return FINITE
-    if name in ("linalg_vector_norm", "var", "std", "var_mean"):
+        return Values(0, finite=True)
+    if name in ("linalg_vector_norm", "var", "std"):
         return Values(0, INF, values.finite)
     return Values(finite=values.finite)
 
@@ -146,7 +161,23 @@ def along(operation: Operation) -> list[Rows]:
     for dim in operation.dims(source, "dims" if "dims" in operation.arguments else "dim"):
         if source.dim() and rows.axes[dim] is not None:
             raise operation.refuse("over padded rows moves them among the real ones")
-    return [rows] * len(tensors_in(operation.result))
+    _, *beside = tensors_in(operation.result)
+    is_place = operation.name == "argsort"
+    return [_as_places(rows) if is_place else rows, *(_as_places(rows) for _ in beside)]
+
+
+def gated(operation: Operation) -> Rows:
+    """One half of the features times a share by the other."""
+    source = operation.tensors[0]
+    rows = operation.rows(source)
+    if rows.axes[operation.dim(source)] is not None:
+        raise operation.refuse("over padded rows moves them among the real ones")
+
+    def product(values: Values) -> Values:
+        return values if values.only == 0 else Values(finite=values.finite)
+
+    axes = tuple(axis and axis.with_pads(product(axis.pads), product(axis.seen)) for axis in rows.axes)
+    return Rows(axes, product(rows.whole))
 
 
 def layer_norm(operation: Operation) -> list[Rows]:
@@ -243,7 +274,8 @@ RULES: dict[str, Any] = {
     **dict.fromkeys(_REDUCTIONS, reduction),
     **dict.fromkeys(("_softmax", "_log_softmax"), softmax),
     **dict.fromkeys(("cumsum", "cumprod", "logcumsumexp", "cummax", "cummin"), running),
-    **dict.fromkeys((*MOVES, "glu"), along),
+    **dict.fromkeys(MOVES, along),
+    "glu": gated,
     **dict.fromkeys(("native_layer_norm", "_fused_rms_norm"), layer_norm),
     **dict.fromkeys(
         ("native_batch_norm", "_native_batch_norm_legit", "cudnn_batch_norm", "_batch_norm_with_update"),

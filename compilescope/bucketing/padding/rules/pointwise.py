@@ -48,12 +48,16 @@ def pointwise(operation: Operation) -> list[Rows]:
         rows = operation.rows(operands[0])
         if len(rows.axes) == out.dim() and sizes(operands[0]) == sizes(out):
             return [rows]
-    return [_by_place(operation, operands, _combined(operation, operands, out))]
+    combined = _combined(operation, operands, out)
+    return [_by_place(operation, operands, _moved(operation, operands, combined))]
 
 
 def _combined(operation: Operation, operands: list[Any], out: torch.Tensor) -> Rows:
     axes = tuple(_axis(operation, operands, out, dim) for dim in range(out.dim()))
-    whole = of_operation(_name(operation), [_whole(operation, each) for each in operands])
+    given = [_whole(operation, each) for each in operands]
+    whole = of_operation(_name(operation), given)
+    if whole == ANYTHING and not operation.has_rows and all(each.finite for each in given):
+        whole = FINITE  # computed without padded rows: the same in both, and taken to be finite as inputs are
     return Rows(axes, _typed(whole, out))
 
 
@@ -69,7 +73,7 @@ def _by_place(operation: Operation, operands: list[Any], rows: Rows) -> Rows:
     axes = list(rows.axes)
     for own, other, later in zip(tensors, reversed(tensors), held, strict=True):
         places = enumerate(_aligned(operation, own, rows))
-        for dim, axis in ((dim, axis) for dim, axis in places if axis is not None and axis.counts):
+        for dim, axis in ((dim, axis) for dim, axis in places if axis is not None and axis.first is not None):
             against = [
                 a for d, a in enumerate(_aligned(operation, other, rows)) if d != dim and a is not None
             ]
@@ -80,8 +84,27 @@ def _by_place(operation: Operation, operands: list[Any], rows: Rows) -> Rows:
 
 
 def _counts_beyond(axis: Axis, other: Axis) -> bool:
-    more = axis.rows - other.rows
-    return bool(other.counts and axis.is_plain and other.is_plain and more.is_number and more >= 0)
+    if axis.first is None or other.first is None or not (axis.is_plain and other.is_plain):
+        return False
+    more = axis.rows + axis.first - other.rows - other.first
+    return bool(more.is_number and more >= 0)
+
+
+def _moved(operation: Operation, operands: list[Any], rows: Rows) -> Rows:
+    """Places and a fixed number more or less are places too."""
+    if operation.name not in ("add", "sub") or operation["alpha"] != 1 or operation.out.dtype not in COUNTING:
+        return rows
+    number = operands[1]
+    if not isinstance(number, int):
+        return rows
+    more = number if operation.name == "add" else -number
+    given = operation.rows(operands[0]).axes
+    return Rows(tuple(_shifted(*each, more) for each in zip(rows.axes, given, strict=True)), rows.whole)
+
+
+def _shifted(axis: Axis | None, given: Axis | None, more: int) -> Axis | None:
+    first = None if given is None else given.first
+    return axis if axis is None or first is None else replace(axis, first=first + more)
 
 
 def _aligned(operation: Operation, tensor: torch.Tensor, rows: Rows) -> tuple[Axis | None, ...]:
@@ -121,18 +144,22 @@ def _axis(operation: Operation, operands: list[Any], out: torch.Tensor, dim: int
 def _name(operation: Operation) -> str:
     """Operands that are None are left out, which makes another operation of a clamp without a minimum."""
     is_clamp_max = operation.name == "clamp" and operation.get("min") is None
+    if operation.name == "bitwise_not" and operation.out.dtype != torch.bool:
+        return "bitwise_not of a number"
     return "clamp_max" if is_clamp_max else operation.name
 
 
 def _whole(operation: Operation, value: Any) -> Values:
     if isinstance(value, torch.Tensor):
         return operation.rows(value).whole
-    return operation.values_of(value)
+    known = operation.values_of(value)
+    computed_in = [each.dtype for each in operation.tensors if each.dtype.is_floating_point]
+    return _cast(known, computed_in[0]) if len(set(computed_in)) == 1 else known
 
 
 def _typed(values: Values, out: torch.Tensor) -> Values:
     if out.dtype != torch.bool:
-        return values
+        return _cast(values, out.dtype)
     return truth(values) if values != ANYTHING else TRUTH
 
 
@@ -150,14 +177,14 @@ def same(operation: Operation) -> Rows:
 def _cast_axis(axis: Axis, dtype: torch.dtype) -> Axis:
     facing = None if axis.facing is None else _cast(axis.facing, dtype)
     return replace(
-        axis, pads=_cast(axis.pads, dtype), facing=facing, counts=axis.counts and dtype in COUNTING
+        axis, pads=_cast(axis.pads, dtype), facing=facing, first=axis.first if dtype in COUNTING else None
     )
 
 
 def _cast(values: Values, dtype: torch.dtype) -> Values:
     if dtype == torch.bool:
         return truth(values)
-    if values.only is None or not (dtype.is_floating_point or values.finite):
+    if values.only is None or dtype.is_complex or not (dtype.is_floating_point or values.finite):
         return values
     return exactly(torch.tensor(values.only, dtype=torch.float64).to(dtype).item())
 
@@ -200,10 +227,10 @@ def _finite(values: Values) -> Values:
     return Values(finite=values.finite)
 
 
-_COPIES = ("clone", "alias", "detach", "lift_fresh", "_to_copy", "to", "view_of")
+COPIES = ("clone", "alias", "detach", "lift_fresh", "_to_copy", "to", "view_of")
 
 SLOPE_OF_ONE = (
-    *_COPIES,
+    *COPIES,
     *("copy", "fill", "zero", "masked_fill", "where", "tril", "triu", "add", "sub"),
     *(
         "rsub",
@@ -222,7 +249,7 @@ SLOPE_OF_ONE = (
 """Or of nothing, or of minus one."""
 
 RULES: dict[str, Any] = {
-    **dict.fromkeys(_COPIES, same),
+    **dict.fromkeys(COPIES, same),
     **dict.fromkeys(("copy", "fill", "zero", "masked_fill", "where", "threshold"), pointwise),
     **dict.fromkeys(("tril", "triu"), triangle),
     "native_dropout": noise,

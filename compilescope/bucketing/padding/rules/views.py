@@ -81,7 +81,9 @@ def slice_(operation: Operation) -> Rows:
         if operation.carries(end) or not _is_from_front(end):
             raise operation.refuse("counts from the end of padded rows")
         return _with_axis(operation, rows, dim, None)
-    return _with_axis(operation, rows, dim, Axis(after, axis.pads))
+    # Cut at the end, the padded rows are followed by one less of them, and begin with a real one.
+    is_whole_end = sympy.expand(before - expression(start) - after) == 0
+    return _with_axis(operation, rows, dim, Axis(after, axis.pads if is_whole_end else rows.whole))
 
 
 def select(operation: Operation) -> Rows:
@@ -138,20 +140,28 @@ def constant_pad(operation: Operation) -> Rows:
     source = operation.tensors[0]
     rows = operation.rows(source)
     filling = exactly(operation["value"] if operation["value"] is not None else 0)
-    axes = list(rows.axes)
     amounts = list(operation["pad"])
     if any(operation.carries(amount) for amount in amounts):
         raise operation.refuse("pads by the padded size")
+    grown = {source.dim() - 1 - place // 2 for place, amount in enumerate(amounts) if amount != 0}
+    axes = [axis and _beside_filling(axis, filling, grown - {dim}) for dim, axis in enumerate(rows.axes)]
     for position, dim in enumerate(reversed(range(source.dim()))):
         if 2 * position >= len(amounts):
             break
         axis, after = axes[dim], amounts[2 * position + 1]
+        if dim not in grown:
+            continue
         if axis is None:
             continue
         if not axis.is_plain or (after != 0 and axis.pads != filling):
             raise operation.refuse("pads behind rows that are padded with another value")
-        axes[dim] = Axis(sizes(operation.out)[dim], axis.pads)
+        axes[dim] = Axis(sizes(operation.out)[dim], axis.pads if after >= 0 else rows.whole)
     return Rows(tuple(axes), rows.whole.join(filling))
+
+
+def _beside_filling(axis: Axis, filling: Values, others: set[int]) -> Axis:
+    """Entries that are added along another dimension lie behind the real rows of this one too."""
+    return axis.with_pads(axis.pads.join(filling), axis.seen.join(filling)) if others else axis
 
 
 def repeat(operation: Operation) -> Rows:
