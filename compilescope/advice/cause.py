@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from compilescope.advice.facts import Facts, Named
 from compilescope.advice.finding import SEVERITIES, Amount, Confidence, Evidence, Finding, Saving, Severity
+from compilescope.advice.library import is_installed
 from compilescope.analysis.report import Failure, GraphBreak, LimitHit, Recompile
 from compilescope.analysis.worst import detail
 
@@ -14,6 +16,10 @@ from compilescope.analysis.worst import detail
 _MEDIUM_S, _MEDIUM_SHARE = 30.0, 0.05
 _HIGH_S, _HIGH_SHARE = 120.0, 0.2
 _MAX_IDS, _MAX_LINES = 64, 12
+_OF_TENSORS = frozenset(
+    ("size", "size_one", "stride", "rank", "dtype", "device", "requires_grad", "dispatch_keys")
+)
+_CALL = re.compile(r"(?P<file>.+):(?P<line>\d+) (?P<function>\S+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +144,12 @@ def identity(facts: Facts, rule: str, place: Place, subject: str) -> str:
     return "|".join((rule, file.rsplit("site-packages/", 1)[-1], function, subject))
 
 
-def place_of_recompile(row: Recompile) -> Place:
+def place_of_recompile(facts: Facts, row: Recompile) -> Place:
+    """A tensor that changed comes from the program: a model of an installed package stands at its call."""
+    caller = _CALL.fullmatch(row.called_from or "")
+    if row.kind in _OF_TENSORS and is_installed(row.file) and caller and not is_installed(caller["file"]):
+        file, line = caller["file"], int(caller["line"])
+        return Place(file, line, row.function, facts.sources.line(file, line), row.called_from)
     return Place(row.file, row.line, row.function, row.code, row.called_from)
 
 

@@ -102,7 +102,7 @@ def finding_of(
         could_be_wrong=words.wrong,
         notes=(*notes, *_notes(rule, cause, head)),
     )
-    return finding(facts, cause, place_of_recompile(head), telling, _severity(rule, cause))
+    return finding(facts, cause, place_of_recompile(facts, head), telling, _severity(rule, cause))
 
 
 def _prominence(named: Named[Recompile]) -> tuple[int, int, tuple[int, ...], int]:

@@ -69,3 +69,18 @@ def test_functions_with_the_same_lines_to_fix_are_named_in_one_note(report: Make
     (found,) = advise(replace(report(graph_breaks=[site]), frames=frames))
     notes = [note for note in found.evidence.notes if "one graph" in note]
     assert notes == ["a(), b() are one graph each once this line is fixed"]
+
+
+MODEL = "/venv/lib/python3.11/site-packages/transformers/modeling.py"
+
+
+def test_a_size_that_a_model_of_a_package_is_called_with_stands_at_the_call(report: MakeReport) -> None:
+    rows = [recompile("size", "ids dim 1", file=MODEL, line=121, called_from="train.py:39 main")]
+    (found,) = advise(report(recompiles=rows))
+    assert (found.file, found.line, found.function) == ("train.py", 39, "forward")
+
+
+def test_a_value_that_a_package_reads_stands_where_it_reads_it(report: MakeReport) -> None:
+    rows = [recompile("value", "self.n", file=MODEL, line=121, called_from="train.py:39 main")]
+    (found,) = advise(report(recompiles=rows))
+    assert (found.file, found.line) == (MODEL, 121)
