@@ -64,4 +64,5 @@ def test_a_captured_graph_is_replayed_at_each_size() -> None:
     for rows in (measured.static, measured.dynamic):
         assert [row.problem for row in rows] == [None, None]
         assert all(len(row.samples_us) == 5 and row.capture_s for row in rows)
+        assert all(row.memory_bytes >= size * 512 * 2 for row, size in zip(rows, (256, 4096), strict=True))
         assert sorted(rows[0].samples_us)[2] < sorted(rows[1].samples_us)[2]

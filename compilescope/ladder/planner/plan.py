@@ -38,6 +38,11 @@ class Choice:
     memory_bytes: float
 
     @property
+    def price(self) -> float:
+        """What its rungs cost, spread over the calls of the horizon."""
+        return self.total - self.cost
+
+    @property
     def rungs(self) -> int:
         return len(self.ladder)
 
@@ -51,7 +56,8 @@ class LadderPlan:
     or "local search", then nothing is known about better ones.
     ``pays`` is False when the best is no static rung at all, None where that cannot be known because no
     dynamic cost was given. ``pays_from_calls`` are the calls after which ``chosen`` has earned its rungs;
-    where no rung pays, the fewest calls for which one would, None where none ever does.
+    where no rung pays, the fewest calls for which one would, None where none ever does. ``bare`` is the best
+    ladder without a static rung, where dynamic costs are known.
     """
 
     symbols: tuple[str, ...]
@@ -63,6 +69,20 @@ class LadderPlan:
     gap: float | None
     pays: bool | None
     pays_from_calls: float | None
+    bare: Choice | None = None
+
+    def outgrown(self) -> tuple[Choice, float] | None:
+        """What costs least once more calls than ``calls`` pay for it, and from how many; None for nothing."""
+        others = (*self.by_count, *((self.bare,) if self.bare is not None else ()))
+        found = [
+            (self.calls * (other.price - self.chosen.price) / (self.chosen.cost - other.cost), other)
+            for other in others
+            if other.cost < self.chosen.cost
+        ]
+        if not found:
+            return None
+        calls, other = min(found, key=lambda each: each[0])
+        return other, calls
 
 
 def plan_ladder(
@@ -106,7 +126,16 @@ def finished(
     pays = has_static(chosen.ladder) if costs.dynamic else None
     earned = _earned_after(chosen, bare) if pays and bare and costs.is_priced else None
     return LadderPlan(
-        traffic.names, chosen, tuple(_worth_showing(by_count)), horizon, limits, method, gap, pays, earned
+        traffic.names,
+        chosen,
+        tuple(_worth_showing(by_count)),
+        horizon,
+        limits,
+        method,
+        gap,
+        pays,
+        earned,
+        bare,
     )
 
 

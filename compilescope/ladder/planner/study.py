@@ -143,6 +143,20 @@ def _pays(plan: LadderPlan, rivals: tuple[Rival, ...]) -> bool | None:
     return alone.gain.low > 0 if alone.gain.is_certain else None
 
 
+def _with_more_calls(costs: Costs, plan: LadderPlan) -> Iterator[str]:
+    """Seconds of compiling weigh little in a service, and much over the calls of a short recording."""
+    outgrown = plan.outgrown() if costs.is_priced and plan.pays is not False else None
+    if outgrown is None:
+        return
+    other, calls = outgrown
+    what = "one dynamic artifact" if other is plan.bare else f"{other.rungs} rungs"
+    verb = "costs" if other is plan.bare else "cost"
+    yield (
+        f"planned for {plan.calls:,.0f} calls, compile seconds included; {what} {verb} less from "
+        f"{calls:,.0f} calls on: say --calls for a longer run"
+    )
+
+
 def _notes(traffic: Traffic, costs: Costs, plan: LadderPlan) -> Iterator[str]:
     if costs.unit == "elements":
         yield "nothing was measured: the cost of a call is taken to be its number of elements"
@@ -151,6 +165,7 @@ def _notes(traffic: Traffic, costs: Costs, plan: LadderPlan) -> Iterator[str]:
     if not costs.is_priced:
         most = plan.limits.max_rungs
         yield f"the seconds of a rung are not known: only the limit of {most} ends the ladder"
+    yield from _with_more_calls(costs, plan)
     if not costs.dynamic:
         yield "no cost of a dynamic artifact was given: whether any rung pays is not known"
     elif len(traffic.names) == 1 and costs.dynamic[0].hint is None:
