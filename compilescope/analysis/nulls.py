@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 
 from compilescope.analysis.index import Index
 from compilescope.analysis.partners import NO_PARTNER
@@ -144,10 +145,17 @@ def _nulls(value: object, path: str) -> Iterator[Missing]:
     if isinstance(value, list):
         for item in value:
             yield from _nulls(item, path)
-    elif dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            item = getattr(value, field.name)
-            if item is not None:
-                yield from _nulls(item, f"{path}.{field.name}")
-            elif (why := WHY.get(f"{type(value).__name__}.{field.name}")) is not None:
-                yield Missing(f"{path}.{field.name}", why)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for name, why in _fields(type(value)):
+            item = getattr(value, name)
+            if item is None:
+                if why is not None:
+                    yield Missing(f"{path}.{name}", why)
+            elif not isinstance(item, str | int | float):
+                yield from _nulls(item, f"{path}.{name}")
+
+
+@cache
+def _fields(cls: type) -> tuple[tuple[str, str | None], ...]:
+    """Names of a dataclass's fields, and why one may be null."""
+    return tuple((each.name, WHY.get(f"{cls.__name__}.{each.name}")) for each in dataclasses.fields(cls))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -17,15 +16,9 @@ _MAX_PENDING = 200_000
 _NO_ARGS: Mapping[str, Any] = {}
 
 
-@dataclass(slots=True)
-class _Row:
-    """A closed phase that waits for the phases around it, which may know its compile."""
-
-    depth: int
-    name: str
-    exclusive_us: int
-    compile: CompileId | None
-    backward: bool
+# A closed phase that waits for the phases around it, which may know its compile: depth, name, exclusive us,
+# compile, backward. A list: half a million are made of a long run.
+_Row = list[Any]
 
 
 class _Thread:
@@ -64,7 +57,7 @@ class Phases:
             backward = name in _BACKWARD_ROOTS or bool(args and args.get("is_backward"))
             if compile_id is not None or backward:
                 _pass_inwards(pending, depth, compile_id, backward)
-            pending.append(_Row(depth, name, exclusive, compile_id, backward))
+            pending.append([depth, name, exclusive, compile_id, backward])
             if depth == 0:
                 inside.clear()
                 self._close(thread, t0 + start_us + us, us, compile_id)
@@ -79,8 +72,8 @@ class Phases:
 
     def _settle(self, thread: int, pending: list[_Row]) -> None:
         sums = self._sums
-        for row in pending:
-            sums[(thread, row.compile, row.name, row.backward)] += row.exclusive_us
+        for _, name, exclusive_us, compile_id, backward in pending:
+            sums[(thread, compile_id, name, backward)] += exclusive_us
         pending.clear()
 
     def finish(self) -> tuple[tuple[PhaseSum, ...], float]:
@@ -97,10 +90,10 @@ class Phases:
 def _pass_inwards(pending: list[_Row], depth: int, compile_id: CompileId | None, backward: bool) -> None:
     """What a phase knows of its compile holds for the phases inside it that do not know better."""
     for row in reversed(pending):
-        if row.depth <= depth:
+        if row[0] <= depth:
             break
-        row.compile = row.compile or compile_id
-        row.backward = row.backward or backward
+        row[3] = row[3] or compile_id
+        row[4] = row[4] or backward
 
 
 @lru_cache(maxsize=256)

@@ -24,11 +24,13 @@ def render(report: Report) -> str:
 
 
 def _plain(value: Any, *, measure: bool = False) -> Any:
+    if value is None or isinstance(value, int):
+        return value
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
     if is_dataclass(value) and not isinstance(value, type):
         named = _fields(type(value))
         return {name: _plain(getattr(value, name), measure=is_measure) for name, is_measure in named}
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, float):
         if math.isfinite(value):
             return value
