@@ -12,7 +12,7 @@ import torch
 
 from compilescope.bucketing.graphs.buffers import BufferPlan, Slots, StaticBuffers
 from compilescope.bucketing.graphs.deferred import DeferredPad, deferred_pad, made
-from compilescope.bucketing.graphs.pieces import PieceRecording, Replay
+from compilescope.bucketing.graphs.pieces import PieceRecording, Replay, addresses_of
 from compilescope.bucketing.graphs.recorder import Recording, Tape
 from compilescope.bucketing.graphs.session import Session
 from compilescope.bucketing.inner import Artifact
@@ -27,6 +27,7 @@ RECORDINGS = 32
 """How often one rung is recorded before it is given up: its parameters move with every call."""
 
 WRITES_WHAT_IS_COPIED = "an input that is written shares its memory with one that is copied"
+WRITES_OUTPUT = "an input that is written is an output of an earlier call, in the graphs' memory"
 
 Report = Callable[["GraphedArtifact", Recording | None, str | None], None]
 
@@ -72,7 +73,8 @@ class GraphedArtifact:
         self._mutated = tuple(mutated)
         self._sequence = sequence
         self._slots = Slots() if slots is None else slots
-        self._written = tuple(each for each in mutated if sequence is not None and each in sequence.passed)
+        self._handed_on = () if sequence is None else tuple(sequence.passed)
+        self._written = tuple(each for each in mutated if each in self._handed_on)
         self._views: list[tuple[int, torch.Tensor]] | None = None
         self._recordings: dict[tuple[int, ...], Recording] = {}
         self._addresses = _address_reader(plan.kept)
@@ -93,11 +95,21 @@ class GraphedArtifact:
         if not self._written:
             return None
         written = {_storage_of(a[position]) for position in self._written}
+        if written & self._session.handed_out:
+            return WRITES_OUTPUT
         if any(_storage_of(a[each.position]) in written for each in self.plan.copied):
             return WRITES_WHAT_IS_COPIED
         return None
 
+    def _apart(self, a: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Outputs of earlier calls that are handed on would be written over before an operator reads them."""
+        inside = {each for each in self._handed_on if _storage_of(a[each]) in self._session.handed_out}
+        if not inside:
+            return a
+        return tuple(made(value).clone() if each in inside else value for each, value in enumerate(a))
+
     def _replayed(self, a: tuple[Any, ...]) -> list[Any] | None:
+        a = self._apart(a)
         addresses = self._addresses(a)
         recording = self._recordings.get(addresses)
         if recording is None:
@@ -146,18 +158,22 @@ class GraphedArtifact:
         try:
             with self._session.recorder.tape(self._device) as tape:
                 tape.rehearse(lambda: self._artifact(*arguments))
-                replay, graphs, copied_bytes = self._captured(tape, arguments)
+                recording = self._captured(tape, arguments, started)
         finally:
             for tensor, before in written:
                 tensor.copy_(before)
-        return Recording(replay, graphs, time.perf_counter() - started, copied_bytes)
+        self._session.handed_out |= recording.written
+        return recording
 
-    def _captured(self, tape: Tape, arguments: Sequence[Any]) -> tuple[Replay, int, int]:
+    def _captured(self, tape: Tape, arguments: Sequence[Any], started: float) -> Recording:
         if self._sequence is not None:
-            pieces = PieceRecording(tape, self._sequence, arguments, self._slots)
-            return pieces.record(), pieces.graphs, pieces.copied_bytes
+            copied = {each.position for each in self.plan.copied}
+            pieces = PieceRecording(tape, self._sequence, arguments, copied, self._slots)
+            run, wall_s = pieces.record(), time.perf_counter() - started
+            return Recording(run, pieces.graphs, wall_s, pieces.copied_bytes, pieces.written)
         replay, owned = tape.capture(self._artifact, arguments)
-        return _whole(replay, tape.left_to_the_pool(owned)), int(replay is not None), 0
+        outputs, wall_s = tape.left_to_the_pool(owned), time.perf_counter() - started
+        return Recording(_whole(replay, outputs), int(replay is not None), wall_s, 0, addresses_of(outputs))
 
     def _fill(self, a: tuple[Any, ...]) -> None:
         assert self._views is not None

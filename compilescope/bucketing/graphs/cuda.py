@@ -42,6 +42,7 @@ class CudaRecorder:
                 self._streams[device] = torch.cuda.Stream(device)
             side, current = self._streams[device], torch.cuda.current_stream()
             side.wait_stream(current)
+            self._segments = []
             try:
                 with torch.cuda.stream(side):
                     yield CudaTape(self._pool, self._is_in_pool)

@@ -8,7 +8,7 @@ memory: on replay the same order makes that right again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import torch
@@ -23,9 +23,19 @@ _Replayed = Callable[[list[Any]], None]
 
 
 class PieceRecording:
-    """``arguments`` are those of a call, the copied ones replaced by their static buffers."""
+    """``arguments`` are those of a call, at the positions ``copied`` replaced by their static buffers.
 
-    def __init__(self, tape: Tape, sequence: PieceSequence, arguments: Sequence[Any], slots: Slots) -> None:
+    Parameters and what only operators read come with each call: nothing here keeps them.
+    """
+
+    def __init__(
+        self,
+        tape: Tape,
+        sequence: PieceSequence,
+        arguments: Sequence[Any],
+        copied: Collection[int],
+        slots: Slots,
+    ) -> None:
         self.graphs = 0
         self.copied_bytes = 0
         self._tape = tape
@@ -35,7 +45,8 @@ class PieceRecording:
         self._values: dict[int, Any] = dict(enumerate(arguments)) | dict(sequence.constants)
         self._static = set(self._values) - sequence.passed
         self._pooled: set[int] = set()
-        self._fixed: dict[int, Any] = {number: self._values[number] for number in self._static}
+        self._given = frozenset(range(sequence.arity)).difference(copied)
+        self._fixed: dict[int, Any] = {}
         self._steps: list[_Replayed] = []
 
     def record(self) -> Replay:
@@ -49,6 +60,12 @@ class PieceRecording:
                 del self._values[number]
         self._fix(self._sequence.outputs)
         return self._replay()
+
+    @property
+    def written(self) -> frozenset[int]:
+        """Addresses of the storages of outputs that every replay writes to."""
+        outputs = [self._fixed[number] for number in self._sequence.outputs if number in self._fixed]
+        return addresses_of(outputs)
 
     def _capture(self, step: Step) -> None:
         arguments = [self._values[number] for number in step.inputs]
@@ -75,7 +92,7 @@ class PieceRecording:
                 targets.append(None)
             elif number in self._reads and isinstance(result, torch.Tensor):
                 slot = self._slot(step, result)
-                self._values[number] = self._fixed[number] = slot
+                self._values[number] = slot
                 self._static.add(number)
                 targets.append((number, slot))
             else:
@@ -97,17 +114,20 @@ class PieceRecording:
         """What replays find under ``numbers``: the same memory, without a hold on it."""
         pooled = [number for number in numbers if number in self._pooled]
         left = self._tape.left_to_the_pool([self._values[number] for number in pooled])
+        self._fixed |= {n: self._values[n] for n in numbers if n in self._static and n not in self._given}
         self._fixed |= zip(pooled, left, strict=True)
 
     def _replay(self) -> Replay:
-        count = 1 + max((*self._fixed, *self._values, *(n for s in self._sequence.steps for n in s.outputs)))
+        made_here = (number for step in self._sequence.steps for number in step.outputs)
+        count = 1 + max((*self._fixed, *self._values, *made_here))
         fixed = [self._fixed.get(number) for number in range(count)]
         steps, outputs = tuple(self._steps), self._sequence.outputs
-        passed = tuple(self._sequence.passed)
+        eager = {number for step in self._sequence.steps if step.runs_eagerly for number in step.inputs}
+        given = tuple(sorted(self._given & eager.union(outputs)))
 
         def replay(arguments: Sequence[Any]) -> Sequence[Any]:
             values = fixed.copy()
-            for position in passed:
+            for position in given:
                 values[position] = made(arguments[position])
             for step in steps:
                 step(values)
@@ -139,6 +159,13 @@ def _eager_step(
             values[number] = None
 
     return run
+
+
+def addresses_of(values: Sequence[Any]) -> frozenset[int]:
+    """Of the storages of the tensors among ``values``."""
+    return frozenset(
+        value.untyped_storage().data_ptr() for value in values if isinstance(value, torch.Tensor)
+    )
 
 
 def _storage(value: Any) -> int | None:

@@ -18,13 +18,15 @@ class Recording:
     """``replay`` takes the arguments of a call, whose copies are in the static buffers, and returns outputs.
 
     The next replay overwrites them; their memory may serve later recordings too. Whoever holds one of them
-    holds the pool. ``graphs`` counts CUDA graphs; ``copied_bytes`` are what a replay copies besides inputs.
+    holds the pool. ``graphs`` counts CUDA graphs; ``copied_bytes`` are what a replay copies besides inputs;
+    ``written`` are the addresses of outputs' storages that are the same for all replays.
     """
 
     replay: Callable[[Sequence[Any]], Sequence[Any]]
     graphs: int
     wall_s: float
-    copied_bytes: int = 0
+    copied_bytes: int
+    written: frozenset[int]
 
 
 class Tape(Protocol):

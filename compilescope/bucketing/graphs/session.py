@@ -25,11 +25,15 @@ OUTPUTS_IN_USE = "would overwrite outputs of the same call"
 
 
 class Session:
-    """One for each backend. The first thread and stream to call own the recordings, unless all is cloned."""
+    """One for each backend. The first thread and stream to call own the recordings, unless all is cloned.
+
+    ``handed_out`` are addresses of storages that replays write outputs to.
+    """
 
     def __init__(self, recorder: Recorder, clone_outputs: bool) -> None:
         self.recorder = recorder
         self.lock = threading.Lock()
+        self.handed_out: set[int | None] = set()
         self._clone_all = clone_outputs
         self._owner: tuple[int, int] | None = None
         self._is_warming = False

@@ -66,17 +66,6 @@ def test_a_graph_for_each_piece(graphed: Any) -> None:
 
 
 @torch.no_grad()
-def test_results_share_slots_and_rungs_share_them(graphed: Any) -> None:
-    net = stack(6)
-    model, _ = graphed(net, PINS, INPUT, split_ops=["gelu"], pieces=True)
-    model.warm_up(torch.randn(7, 8), grad=False)
-    # One buffer for the input, one for the result of whichever operator ran last.
-    assert model.backend.graphs.report().buffer_bytes == 2 * 16 * 8 * 4
-    x = torch.randn(8, 8)
-    torch.testing.assert_close(model(x), net(x))
-
-
-@torch.no_grad()
 def test_an_operator_that_reads_on_the_host(graphed: Any) -> None:
     def function(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
         return scaled(x @ w).relu() @ w
@@ -257,20 +246,3 @@ def test_under_inference_mode(graphed: Any) -> None:
                 x = torch.randn(size, 8)
                 torch.testing.assert_close(model(x), net(x))
     assert len(recorder.made) == 4
-
-
-@torch.no_grad()
-def test_results_that_are_needed_at_the_same_time_have_slots_of_their_own(graphed: Any) -> None:
-    def function(x: torch.Tensor) -> torch.Tensor:
-        first = torch.erf(x.sin())
-        second = torch.erf(first.cos())
-        third = torch.erf(second + first)
-        return third.sin() + second + first
-
-    model, _ = graphed(lambda x: function(x), PINS, ROWS, split_ops=["erf"], pieces=True)
-    model.warm_up(torch.randn(7, 8), grad=False)
-    for size in (16, 4, 8):
-        x = torch.randn(size, 8)
-        torch.testing.assert_close(model(x), function(x))
-    # The input and three results that live to the end.
-    assert model.backend.graphs.report().buffer_bytes == 4 * 16 * 8 * 4
