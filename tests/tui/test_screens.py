@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import builders
 import pytest
 from explorer_driver import Driver, FakeCode, FakeSource, drive
 
+from compilescope.analysis.report import Missing
 from compilescope.views.tui._pages import PAGES, Page
 
 SHOWN = {
@@ -154,3 +157,19 @@ def test_without_color_everything_is_told_by_words_and_marks(monkeypatch: pytest
         assert "recompile limit" in screen.row
 
     drive(builders.rich(), steps)
+
+
+@pytest.mark.parametrize("ended", ["still running", "exited 0"])
+def test_a_running_program_has_neither_settled_nor_kept_back_its_exit_status(ended: str) -> None:
+    async def steps(screen: Driver) -> None:
+        text = await screen.press("1")
+        assert "ended 9.00 s after the start" in text
+        assert ("settle" in text) == (ended == "exited 0")
+        assert ("exit status" in text) == (ended == "exited 0")
+        assert "counts as of 2026-11-30 02:00:01 UTC" in text
+
+    rich = builders.rich()
+    recording = replace(rich.recording, ended=ended, counts_as_of="2026-11-30T02:00:01.970+00:00")
+    verdict = replace(rich.verdict, sentences=[], settled=True, last_compile_s=9.0)
+    missing = [Missing("exit_status", "nobody saw the program end")]
+    drive(replace(rich, recording=recording, verdict=verdict, missing=missing), steps)

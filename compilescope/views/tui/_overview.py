@@ -10,7 +10,8 @@ from textual.containers import Container
 from textual.content import Content
 from textual.widgets import Static
 
-from compilescope.units import count, percent, seconds
+from compilescope.units import count, moment, percent, seconds
+from compilescope.views.finding_words import fact_words
 from compilescope.views.tui._draw import STRONG, hanging
 from compilescope.views.tui._flow import Flow
 from compilescope.views.tui._grid import Grid
@@ -90,7 +91,7 @@ def _ended(report: Report) -> str:
         count(len(report.processes), "process", "processes"),
     ]
     if not recording.complete:
-        parts.append(f"counts as of {recording.counts_as_of or 'an unknown time'}")
+        parts.append(f"counts as of {moment(recording.counts_as_of) or 'an unknown time'}")
     return one_line(", ".join(filter(None, parts)), 300)
 
 
@@ -117,8 +118,14 @@ def _last(report: Report) -> str:
     settled, last_s = report.verdict.settled, report.verdict.last_compile_s
     if not report.totals.compiles:
         return ""
+    if _is_running(report) and last_s is not None:
+        return f"ended {seconds(last_s)} after the start"  # what comes next nobody knows
     word = {True: "it settled", False: "it did not settle", None: "whether it settled is unknown"}[settled]
     return word if last_s is None else f"ended {seconds(last_s)} after the start: {word}"
+
+
+def _is_running(report: Report) -> bool:
+    return report.recording.ended == "still running"
 
 
 def _breaks(report: Report) -> str:
@@ -128,7 +135,9 @@ def _breaks(report: Report) -> str:
 
 
 def _missing(report: Report) -> str:
-    facts = list(dict.fromkeys(item.fact for item in report.missing))
+    running = _is_running(report)
+    names = (item.fact for item in report.missing if not (running and item.fact == "exit_status"))
+    facts = list(dict.fromkeys(map(fact_words, names)))
     damage = sum(len(process.damage) for process in report.processes)
     words = [*facts[:4], *([f"{len(facts) - 4} more"] if len(facts) > 4 else [])]
     if damage:
