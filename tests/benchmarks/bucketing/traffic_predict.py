@@ -11,18 +11,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from traffic_files import FILES, Size, combinations, measured_costs, rungs_of, with_a_free_size
-from traffic_model import PadTo, Setting, spread
+from traffic_files import FILES, File, Size, combinations, measured_costs, rungs_of, with_a_free_size
+from traffic_model import PadTo, Setting, padded, spread
 
 from compilescope.bucketing import bucketed
 from compilescope.ladder import BucketLadder
-from compilescope.ladder.planner import score, study_ladder
+from compilescope.ladder.planner import Costs, Study, score, study_ladder
 
-REPEATS, CALLS, POINT_US = 5, 20, 40_000
+Save = Callable[[dict[str, Any]], None]
+REPEATS, ROUNDS, CALLS, POINT_US = 5, 2, 20, 40_000
 """A point of the curve is so many calls, or fewer where they take longer than this together."""
-MOST_ENTRIES = 64
 MOST_RECORDED = 450
 """Distinct sizes up to which 'unpadded', one recording a size, is measured as well."""
+MOST_ENTRIES = 64
 
 
 class Timed:
@@ -71,48 +72,89 @@ def recorded(setting: Setting, model: Any, sizes: Sequence[Size], names: Sequenc
 
 
 @torch.no_grad()
-def predict(job: dict[str, Any], save: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+def predict(job: dict[str, Any], save: Save) -> dict[str, Any]:
     """``save`` is given what there is so far, whenever there is more."""
-    setting, code, file = Setting(**job["setting"]), job["code"], FILES[job["file"]]
-    model = setting.model()
-    # Three ladders of one model share Dynamo's cache, and a size of 1 takes another entry in each dim.
+    setting, file = Setting(**job["setting"]), FILES[job["file"]]
+    # The ladders of one model share Dynamo's cache, and a size of 1 takes another entry in each dim.
     torch._dynamo.config.recompile_limit = MOST_ENTRIES
-    result: dict[str, Any] = {"file": job["file"], "code": code}
+    result: dict[str, Any] = {"file": job["file"], "code": job["code"]}
     started = time.perf_counter()
-    sizes, grid = ([tuple(size) for size in job[key]] for key in ("sizes", "grid"))
-    points = curve_points(setting, recorded(setting, model, grid, file.dims, code), grid)
-    result["cost"] = {"static": points}
+    served, study, points = costs_and_plan(setting, setting.model(), job, result, save)
     result["curve_s"] = time.perf_counter() - started
-    save(result)
-    costs = measured_costs(points)
-    study = study_ladder(file.traffic(sizes), costs, file.limits(job["rungs"], sizes, setting.device))
+    sizes = [tuple(size) for size in job["sizes"]]
     late = sizes[len(sizes) // 2 :]
     measured = file.taken(late, job["requests"])
-    ladders = {"planned": study.score.ladder} | {rival.name: rival.score.ladder for rival in study.rivals}
-    result["ladders"] = {}
-    for name, ladder in ladders.items():
-        here, whole = (score(ladder, file.traffic(each), costs) for each in (measured, late))
-        rungs = rungs_of(ladder)
-        result["ladders"][name] = {
-            "rungs": rungs,
-            "graphs": len(combinations(measured, rungs)),
-            "predicted_us": [here.low, here.cost, here.high],
-            "predicted_whole_us": whole.cost,
-            "padding": here.padding,
-            "unserved": here.unserved,
-            "unserved_share": whole.unserved / len(late),
-            "beyond_share": here.beyond,
-        }
+    result["ladders"] = {
+        name: predicted(ladder, file, measured, late, measured_costs(points))
+        for name, ladder in ladders_of(study).items()
+    }
     save(result)
-    measure_ladders(setting, model, result, measured, file.dims, code, save)
+    is_shared = job["code"] == "shared"  # else every size would be compiled
+    measure_ladders(setting, served, result["ladders"], measured, is_shared, lambda: save(result))
     result["whole_s"] = time.perf_counter() - started
     return result
 
 
+def costs_and_plan(
+    setting: Setting, model: Any, job: dict[str, Any], result: dict[str, Any], save: Save
+) -> tuple[Callable[[Sequence[Size]], Any], Study, list[dict[str, Any]]]:
+    """What records the model at sizes, the plan, and the costs it is made with.
+
+    Of one dim the rungs of all ladders are measured as well and the plan is made again with them: the cost
+    climbs in steps, which no few points show. Of two dims all pairs would be too many.
+    """
+    file, sizes = FILES[job["file"]], [tuple(size) for size in job["sizes"]]
+    limits = file.limits(job["rungs"], sizes, setting.device)
+    grid = {tuple(size) for size in job["grid"]}
+    for _ in range(ROUNDS if len(file.dims) == 1 else 1):
+        known = frozenset(grid)
+        served = recorded(setting, model, sorted(known), file.dims, job["code"])
+        result["cost"] = {"static": curve_points(setting, served, sorted(known))}
+        save(result)
+        points = result["cost"]["static"]
+        study = study_ladder(file.traffic(sizes), measured_costs(points), limits)
+        if len(file.dims) == 1:
+            grid |= {(rung,) for ladder in ladders_of(study).values() for rung in rungs_of(ladder)[0]}
+        if grid == known:
+            break
+
+    def at(wanted: Sequence[Size]) -> Any:
+        have_all = known.issuperset(wanted)
+        return served if have_all else recorded(setting, model, wanted, file.dims, job["code"])
+
+    return at, study, points
+
+
+def ladders_of(study: Study) -> dict[str, Any]:
+    return {"planned": study.score.ladder} | {rival.name: rival.score.ladder for rival in study.rivals}
+
+
+def predicted(
+    ladder: Any, file: File, measured: Sequence[Size], late: Sequence[Size], costs: Costs
+) -> dict[str, Any]:
+    """Of the requests that will be measured; the unserved share of the whole later half."""
+    here, whole = (score(ladder, file.traffic(each), costs) for each in (measured, late))
+    return {
+        "rungs": rungs_of(ladder),
+        "graphs": len(combinations(measured, rungs_of(ladder))),
+        "predicted_us": [here.low, here.cost, here.high],
+        "predicted_whole_us": whole.cost,
+        "padding": here.padding,
+        "unserved": here.unserved,
+        "unserved_share": whole.unserved / len(late),
+        "beyond_share": here.beyond,
+    }
+
+
 def curve_points(setting: Setting, served: Any, grid: Sequence[Size]) -> list[dict[str, Any]]:
-    inputs, timed = setting.inputs([with_a_free_size(size) for size in grid]), Timed(setting)
-    served_at = {size: inputs[with_a_free_size(size)] for size in grid}
-    calls = {size: lambda x=x: served(x) for size, x in served_at.items()}
+    """The cost of each rung, of a request that is one short of it: padding is part of it."""
+    timed = Timed(setting)
+    rungs = {size: with_a_free_size(size) for size in grid}
+    asked = {size: tuple(max(n - 1, 1) for n in rung) for size, rung in rungs.items()}
+    inputs = setting.inputs(list(asked.values()))
+    calls = {
+        size: lambda x=inputs[asked[size]], rung=rung: padded(served, x, rung) for size, rung in rungs.items()
+    }
     once = {size: timed([call] * 2)[0] for size, call in calls.items()}
     runs = {size: max(2, min(CALLS, int(POINT_US / us))) for size, us in once.items()}
     found: dict[Size, list[float]] = {size: [] for size in grid}
@@ -125,20 +167,18 @@ def curve_points(setting: Setting, served: Any, grid: Sequence[Size]) -> list[di
 
 def measure_ladders(
     setting: Setting,
-    model: Any,
-    result: dict[str, Any],
+    served: Callable[[Sequence[Size]], Any],
+    ladders: dict[str, Any],
     requests: Sequence[Size],
-    names: Sequence[str],
-    code: str,
-    save: Callable[[dict[str, Any]], None],
+    with_unpadded: bool,
+    save: Callable[[], None],
 ) -> None:
-    ladders = result["ladders"]
     needed = {size for each in ladders.values() for size in combinations(requests, each["rungs"])}
-    served = recorded(setting, model, sorted(needed), names, code)
-    calls: dict[str, Any] = {name: PadTo(served, each["rungs"]) for name, each in ladders.items()}
-    distinct = set(requests)
-    if code == "shared" and len(distinct) <= MOST_RECORDED:
-        calls["unpadded"] = recorded(setting, model, sorted(distinct), names, code)
+    model = served(sorted(needed))
+    calls: dict[str, Any] = {name: PadTo(model, each["rungs"]) for name, each in ladders.items()}
+    distinct = sorted(set(requests))
+    if with_unpadded and len(distinct) <= MOST_RECORDED:
+        calls["unpadded"] = served(distinct)
         ladders["unpadded"] = {"graphs": len(distinct)}
     inputs, timed = setting.inputs(requests), Timed(setting)
     runs = {name: [lambda x=inputs[n], call=call: call(x) for n in requests] for name, call in calls.items()}
@@ -150,4 +190,4 @@ def measure_ladders(
             device_us, host_us = timed(run)
             ladders[name]["device_us"].append(device_us)
             ladders[name]["host_us"].append(host_us)
-        save(result)
+        save()
