@@ -27,6 +27,8 @@ from compilescope.observer import RungCompiled
 
 SIZES = (16, 64, 256, 512, 777, 1024, 2048, 4096)
 REPETITIONS, CALLS = 7, 20
+LISTED = 12
+"""Kernels of a row, those with most time first."""
 PASSES = {"forward": False, "backward": True}
 MODES = {"default": None, "max-autotune": "max-autotune-no-cudagraphs"}
 
@@ -83,10 +85,10 @@ def llama(device: str, dtype: torch.dtype) -> tuple[torch.nn.Module, str, int, C
 MODELS = {"block": block, "llama": llama}
 
 
-def device_us(call: Callable[[], Any], device: str) -> float:
-    """Mean time of one call on the device, in microseconds."""
+def kernels_us(call: Callable[[], Any], device: str) -> dict[str, float]:
+    """Mean time of one call on the device by kernel, in microseconds."""
     if device == "cpu":
-        return wall_us(call, device)
+        return {"all": wall_us(call, device)}
     from torch.profiler import ProfilerActivity, profile
 
     torch.cuda.synchronize()
@@ -94,7 +96,7 @@ def device_us(call: Callable[[], Any], device: str) -> float:
         for _ in range(CALLS):
             call()
         torch.cuda.synchronize()
-    return sum(event.self_device_time_total for event in recorded.key_averages()) / CALLS
+    return {event.key: event.self_device_time_total / CALLS for event in recorded.key_averages()}
 
 
 def wall_us(call: Callable[[], Any], device: str) -> float:
@@ -149,16 +151,19 @@ def compare(
 
 
 def alternating(served: dict[str, Any], x: torch.Tensor, backward: bool, device: str) -> dict[str, Any]:
-    """Lowest, median and highest of each one's times, in microseconds."""
+    """Lowest, median and highest of each one's times, and its kernels of one repetition, in microseconds."""
     calls = {kind: step(each, x, backward) for kind, each in served.items()}
     for call in calls.values():
         call()
     measured: dict[str, list[float]] = {}
+    most: dict[str, Any] = {}
     for _ in range(REPETITIONS):
         for kind, call in calls.items():
-            measured.setdefault(f"{kind}_device_us", []).append(device_us(call, device))
+            kernels = kernels_us(call, device)
+            most[f"{kind}_kernels_us"] = sorted(kernels.items(), key=lambda each: -each[1])[:LISTED]
+            measured.setdefault(f"{kind}_device_us", []).append(sum(kernels.values()))
             measured.setdefault(f"{kind}_wall_us", []).append(wall_us(call, device))
-    return {key: [min(v), statistics.median(v), max(v)] for key, v in measured.items()}
+    return most | {key: [min(v), statistics.median(v), max(v)] for key, v in measured.items()}
 
 
 def step(model: Any, x: torch.Tensor, backward: bool) -> Callable[[], Any]:
