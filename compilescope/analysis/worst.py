@@ -53,6 +53,8 @@ _HOLDERS = {
     "container_item": "a Python {type} in a container changes",
     "resume_value": "a Python {type} from a graph break changes",
 }
+# Whose values say nothing without their name: "x 1 -> 2" may be anything.
+_PROPERTY = {"rank": ".ndim", "requires_grad": ".requires_grad", "device": ".device"}
 _TYPE_WORDS = {"str": "string", "bool": "flag", "none": "value", None: "value"}
 
 
@@ -207,17 +209,17 @@ def _note(own: Sequence[Recompile], limit: LimitHit) -> str | None:
     if last_named is not None and last_named is not head:
         named = last_named.count + last_named.blocked_by_limit
         return (
-            f"torch's own warning blames {last_named.source}: it changed {_times(named)}, {head.source} "
-            f"{_times(total)}; fixing {last_named.source} alone will not help"
+            f"torch's own warning blames {last_named.source}: it changed {times(named)}, {head.source} "
+            f"{times(total)}; fixing {last_named.source} alone will not help"
         )
-    return f"{other.source} changed too ({_times(seen)}): fixing {head.source} alone will not help"
+    return f"{other.source} changed too ({times(seen)}): fixing {head.source} alone will not help"
 
 
 def _break(row: GraphBreak, recompiles: Sequence[Recompile]) -> Worst:
     place = f"{row.file}:{row.line}"
     caused = [r for r in recompiles if r.caused_by == place]
     cost = [
-        f"ran {_times(row.runtime_hits)} (counted)"
+        f"ran {times(row.runtime_hits)} (counted)"
         if row.runtime_hits is not None
         else "run-time hits unknown"
     ]
@@ -292,7 +294,7 @@ def detail(row: Recompile) -> str:
         return f"{old} -> {new}{more}" if isinstance(new, str) else f"{old} fails for {new}{more}"
     if row.value_type == "none":
         changes = [("None" if a is None else a, "None" if b is None else b) for a, b in changes]
-    text = f"{row.source} {steps(changes)}".rstrip()
+    text = f"{row.source}{_PROPERTY.get(row.kind, '')} {steps(changes)}".rstrip()
     return f"{text} ({row.meaning})" if row.meaning and row.kind != "container_length" else text
 
 
@@ -344,7 +346,7 @@ def _eager(limit: LimitHit) -> str:
     return count(limit.eager_calls, "eager call")
 
 
-def _times(n: int | None) -> str:
+def times(n: int | None) -> str:
     return {1: "once", 2: "twice"}.get(
         n or 0, f"{n:,} times" if n is not None else "an unknown number of times"
     )

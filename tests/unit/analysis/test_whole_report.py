@@ -218,6 +218,8 @@ def test_a_number_that_code_fixed_again_and_again_shows_its_values() -> None:
     changes = [(f"lr == {value}", f"lr != {value}") for value in values]
     row = Recompile("f", "a.py", 1, "symbolic_guard", "argument", None, "lr", *MADE)
     assert detail(replace(row, changes=changes)) == "lr 0.05 -> 0.0496922 -> 0.0487764"
+    rank = replace(row, kind="rank", changes=[(1, 2)])
+    assert detail(rank) == "lr.ndim 1 -> 2"
     relation = replace(row, changes=[("lr < 5", 7), ("lr < 5", 8)])
     assert detail(relation) == "lr < 5 fails for 7, 2 times in all"
 
