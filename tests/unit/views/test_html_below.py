@@ -23,7 +23,11 @@ def page_of(**changes) -> str:
 def test_pairs_that_stayed_apart_and_why() -> None:
     pair = Unfused(["aten.relu"], ["aten.sum"], "reductions have other sizes", False, ["buf3"], [LINE])
     fusion = replace(
-        below.forward_graph().fusion, unfused=[pair] * 9, unfused_count=30, unfused_reasons={"too large": 4}
+        below.forward_graph().fusion,
+        unfused=[pair] * 9,
+        unfused_count=30,
+        unfused_reasons={"too large": 4},
+        more={"unfused": 21},
     )
     page = page_of(fusion=fusion)
     for fact in (
