@@ -20,6 +20,7 @@ from compilescope.ladder.planner.rivals import rivals_of
 from compilescope.ladder.planner.score import Score, cost_per_row, score
 from compilescope.ladder.planner.serve import AnyLadder
 from compilescope.ladder.planner.traffic import Traffic
+from compilescope.ladder.rungs import Pad
 
 IN_USE = "in use"
 DYNAMIC = "dynamic alone"
@@ -157,6 +158,20 @@ def _with_more_calls(costs: Costs, plan: LadderPlan) -> Iterator[str]:
     )
 
 
+def _ones(traffic: Traffic, ladder: AnyLadder) -> Iterator[str]:
+    """Torch makes a size of 1 a constant: nothing pads it inside the graph, a rung of 1 serves it."""
+    ladders = (ladder,) if isinstance(ladder, BucketLadder) else ladder.pads or ()
+    for axis, each in enumerate(ladders):
+        share = int(traffic.counts[traffic.sizes[:, axis] == 1].sum()) / traffic.calls
+        serving = each.serving(1) if share else None
+        if isinstance(serving, Pad) and serving.size > 1:
+            which = "size" if len(ladders) == 1 else ("first size", "second size")[axis]
+            yield (
+                f"{share:.0%} of the calls have a {which} of 1, for which torch makes a graph of its own "
+                f"that no rung serves: pad them to {serving.size} before the call"
+            )
+
+
 def _notes(traffic: Traffic, costs: Costs, plan: LadderPlan) -> Iterator[str]:
     if costs.unit == "elements":
         yield "nothing was measured: the cost of a call is taken to be its number of elements"
@@ -170,6 +185,7 @@ def _notes(traffic: Traffic, costs: Costs, plan: LadderPlan) -> Iterator[str]:
         yield "no cost of a dynamic artifact was given: whether any rung pays is not known"
     elif len(traffic.names) == 1 and costs.dynamic[0].hint is None:
         yield "the hint of a range is the median size it serves: the hint of the dynamic curve is not known"
+    yield from _ones(traffic, plan.chosen.ladder)
     if not traffic.ordered:
         yield "the order of the calls is not known: two random halves tell nothing about drift"
     if traffic.moments is not None:

@@ -211,3 +211,22 @@ def test_a_huge_size_is_no_huge_list() -> None:
     ]
     assert len(ladder) == 4
     assert score(ladder, Traffic.of([2**31 - 1]), Costs.assumed()).unserved == 0
+
+
+def test_a_size_of_one_that_would_have_to_be_padded_is_said() -> None:
+    """Torch makes it a constant, and the rungs above do not serve it."""
+
+    def said(sizes: list[int], rungs: int) -> list[str]:
+        study = study_ladder(Traffic.of(sizes * 20), limits=Limits(max_rungs=rungs))
+        return [note for note in study.notes if "of 1," in note]
+
+    (note,) = said([1, 7, 8, 8], 1)
+    assert note.startswith("25% of the calls have a size of 1")
+    assert "pad them to 8 before the call" in note
+    assert not said([1, 7, 8, 8], 2)
+    assert not said([2, 7, 8, 8], 1)
+    pairs = Traffic.of([[1, 1], [4, 8], [2, 1]] * 20, names=["batch", "length"])
+    notes = study_ladder(pairs, limits=Limits(max_rungs=2)).notes
+    assert [note.split(",")[0] for note in notes if "of 1," in note] == [
+        "33% of the calls have a first size of 1"
+    ]
