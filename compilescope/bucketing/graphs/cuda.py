@@ -69,7 +69,10 @@ class CudaRecorder:
         """The pool's memory as (address, bytes), in order."""
         if self._pool is None:
             return []
-        segments = torch.cuda.memory_snapshot()
+        try:
+            segments = torch.cuda.memory_snapshot()
+        except RuntimeError:  # an allocator that is not torch's own tells nothing
+            return []
         return sorted(
             (each["address"], each["total_size"])
             for each in segments

@@ -79,7 +79,11 @@ class HostTape:
         # What both runs have at one address was there before: a view of an argument, or a constant.
         mine = [number for number, value in enumerate(outputs) if value is not once[number]]
         written = self.left_to_the_pool([outputs[number] for number in mine])
-        read = self.left_to_the_pool(arguments)
+        # A graph knows addresses, and keeps no parameter.
+        read = [
+            each.detach() if isinstance(each, torch.nn.Parameter) else each
+            for each in self.left_to_the_pool(arguments)
+        ]
         if self._recorder.skips_views and outputs and not mine:
             return None, outputs
 

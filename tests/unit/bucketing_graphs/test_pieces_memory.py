@@ -73,11 +73,16 @@ def test_an_output_of_one_call_is_an_argument_of_the_next(graphed: Any, op: str)
 @torch.no_grad()
 def test_parameters_are_not_kept_alive(graphed: Any) -> None:
     net = stack()
-    model, _ = graphed(lambda x: net(x) + net[1](net[0].weight), PINS, ROWS, split_ops=["gelu"], pieces=True)
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return net(x) + net[1](net[0].weight).sum(0)
+
+    model, recorder = graphed(lambda x: function(x), PINS, ROWS, split_ops=["gelu"], pieces=True)
     x = torch.randn(8, 8)
-    model(x)
+    torch.testing.assert_close(model(x), function(x))
     old = [weakref.ref(each) for each in net.parameters()]
     net.load_state_dict(stack().state_dict(), assign=True)
-    torch.testing.assert_close(model(x), net(x) + net[1](net[0].weight))
+    torch.testing.assert_close(model(x), function(x))
     gc.collect()
+    assert len(recorder.made) == 2
     assert not any(each() is not None for each in old)

@@ -10,6 +10,7 @@ import torch
 
 from compilescope.bucketing import BucketedBackend, bucketed
 from compilescope.bucketing.graphs.skip import nodes_reason
+from compilescope.bucketing.piecewise import SplitOps
 from compilescope.errors import UsageError
 from compilescope.ladder import BucketLadder
 from compilescope.observer import GraphSkipped
@@ -133,3 +134,42 @@ def test_a_collective(op: str) -> None:
         graph.output((graph.call_function(target, (x,)),))
         reason = nodes_reason(torch.fx.GraphModule({}, graph), "cuda")
         assert reason == f"{op} waits for other ranks, which may not replay"
+
+
+def of_nodes(*results: torch.Tensor, last_reads: int) -> torch.fx.GraphModule:
+    """erf, cos, ... in a row; the last operation reads the value numbered ``last_reads``."""
+    graph = torch.fx.Graph()
+    values = [graph.placeholder("x")]
+    values[0].meta["example_value"] = torch.empty(2, device="meta")
+    for number, result in enumerate(results):
+        source = values[last_reads] if number == len(results) - 1 else values[-1]
+        target = torch.erf if number % 2 == 0 else torch.cos
+        values.append(graph.call_function(target, (source,)))
+        values[-1].meta["example_value"] = result
+    graph.output((values[-1],))
+    return torch.fx.GraphModule({}, graph)
+
+
+def test_where_the_results_of_operators_left_out_lie() -> None:
+    """The device that records is called meta here."""
+    here, elsewhere = torch.empty(2, device="meta"), torch.empty(2)
+    erf = SplitOps(["erf"])
+    assert nodes_reason(of_nodes(elsewhere, here, last_reads=0), "meta") == "erf makes a tensor on cpu"
+    assert nodes_reason(of_nodes(elsewhere, here, last_reads=0), "meta", erf) is None
+    reason = nodes_reason(of_nodes(elsewhere, here, last_reads=1), "meta", erf)
+    assert reason == "cos reads a tensor on cpu"
+    assert nodes_reason(of_nodes(here, elsewhere, last_reads=1), "meta", erf) == "cos makes a tensor on cpu"
+
+
+def test_collectives_and_branches_among_the_operators_left_out() -> None:
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    body = torch.fx.symbolic_trace(lambda x: x.as_strided((2,), (1,)))
+    branch = graph.get_attr("body")
+    reduced = graph.call_function(torch.ops._c10d_functional.all_reduce.default, (x, "sum", "0"))
+    chosen = graph.call_function(torch.ops.higher_order.cond, (True, branch, branch, (reduced,)))
+    graph.output((graph.call_function(torch.cos, (chosen,)),))
+    module = torch.fx.GraphModule({"body": body}, graph)
+    assert nodes_reason(module, "cuda", SplitOps(["_c10d_functional::*", "cond"])) is None
+    assert "cond: its branch" in str(nodes_reason(module, "cuda", SplitOps(["_c10d_functional::*"])))
+    assert "waits for other ranks" in str(nodes_reason(module, "cuda", SplitOps(["cond"])))
