@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import webbrowser
 from pathlib import Path
 from typing import cast
@@ -15,6 +16,7 @@ from compilescope.cli._terminal import say, write
 from compilescope.errors import UsageError
 
 _SUFFIXES = {".md": "markdown", ".sarif": "sarif", ".html": "html", ".htm": "html"}
+_NO_FORM = frozenset((".json", ".txt", ".gz"))
 _FILES = {"html": "compilescope-report-{}.html", "perfetto": "compilescope-trace-{}.json"}
 
 
@@ -60,7 +62,7 @@ def command(
     summary where GITHUB_STEP_SUMMARY is set; `sarif` for code scanning; `perfetto` for a trace viewer. They
     go to standard output, a trace to compilescope-trace-NAME.json.
     """
-    chosen = form or cast(Form, _SUFFIXES.get(output.suffix.lower(), "html") if output else "html")
+    chosen = form or _form_of(output)
     to_file = output != STDOUT and (output is not None or chosen in _FILES)
     if show and not (to_file and chosen == "html"):
         raise UsageError("--open needs a page in a file", hint="leave out -o - and --format")
@@ -85,10 +87,18 @@ def command(
         write(text)
         return
     path = output or Path(_FILES[chosen].format(report_stem(recording)))
-    write_new(path, lambda file: _save(file, text), force=force)
+    write_new(path, lambda file: _save(file, text, packed=path.suffix == ".gz"), force=force)
     say(f"wrote {path}")
     if show:
         webbrowser.open(path.resolve().as_uri())
+
+
+def _form_of(output: Path | None) -> Form:
+    suffix = output.suffix.lower() if output else ""
+    if suffix in _NO_FORM:
+        hint = "--format perfetto for a trace; compilescope summary --format json for the facts"
+        raise UsageError(f"a report has no form for {suffix}", hint=hint)
+    return cast(Form, _SUFFIXES.get(suffix, "html"))
 
 
 def report_stem(recording: Path) -> str:
@@ -97,5 +107,6 @@ def report_stem(recording: Path) -> str:
     return name.removeprefix("compilescope-") or "recording"
 
 
-def _save(file: Path, page: str) -> None:
-    file.write_text(page, encoding="utf-8", errors="backslashreplace")
+def _save(file: Path, text: str, *, packed: bool) -> None:
+    data = text.encode("utf-8", errors="backslashreplace")
+    file.write_bytes(gzip.compress(data, mtime=0) if packed else data)

@@ -129,7 +129,16 @@ def _placed(rows: Sequence[tuple[str, str]], page: Page) -> Iterator[Line]:
 
 
 def _key(row: KeyRow, page: Page) -> Iterator[Line]:
-    yield Line(page.middle(page.clean(f"  {words.key_head(row)}"), page.width))
+    yield from _keys([row], page)
+
+
+def _keys(rows: Sequence[KeyRow], page: Page) -> Iterator[Line]:
+    """Look-ups of which the same is to be said: what it is stands once, below them."""
+    row = rows[-1]
+    for one in rows[:_MOST]:
+        yield Line(page.middle(page.clean(f"  {words.key_head(one)}"), page.width))
+    if len(rows) > _MOST:
+        yield Line(f"  and {len(rows) - _MOST} more")
     if row.reason:
         yield from map(Line, page.hanging("", row.reason, 4, 2))
     for change in row.changes[:_MOST_CHANGES]:
@@ -146,7 +155,10 @@ def why_miss(diff: Diff, *, width: int = 80, color: bool = False, ascii: bool = 
     page = Page(max(width, 60), ascii)
     said = [row for row in diff.cache_keys if row.status != "same" or row.reason]
     lines = [Line(row, "strong") for row in page.wrap(_why(diff), page.width, 3)]
-    lines += [line for row in said for line in (Line(""), *_key(row, page))]
+    alike: dict[object, list[KeyRow]] = {}
+    for row in said:
+        alike.setdefault(id(row) if row.changes else row.reason, []).append(row)
+    lines += [line for rows in alike.values() for line in (Line(""), *_keys(rows, page))]
     return "".join(_paint(line, color) + "\n" for line in lines)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from pathlib import Path
@@ -142,6 +143,22 @@ def test_redact_leaves_no_word_of_the_program(invoke, form):
     assert hidden.exit_code == 0
     assert "attend" not in hidden.stdout
     assert "24_history_grows" not in hidden.stdout
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.txt", "a.json.gz"])
+def test_a_page_is_not_written_under_a_name_that_promises_another_form(invoke, tmp_path, name):
+    done = invoke("report", "REC", "-o", name)
+    assert "has no form for" in str(done.exception)
+    assert not (tmp_path / name).exists()
+
+
+def test_a_trace_named_gz_is_packed(invoke, tmp_path):
+    recording = Path(__file__).parents[3] / "fixtures" / "corpus" / "recordings" / "01_print_in_forward.zip"
+    for name in ("a.json.gz", "b.json.gz", "c.json"):
+        assert invoke("report", str(recording), "--format", "perfetto", "-o", name).exit_code == 0
+    packed = (tmp_path / "a.json.gz").read_bytes()
+    assert gzip.decompress(packed) == (tmp_path / "c.json").read_bytes()
+    assert packed == (tmp_path / "b.json.gz").read_bytes()
 
 
 def test_redact_does_not_go_with_a_trace(invoke):

@@ -85,6 +85,15 @@ def test_why_miss_of_a_lost_entry():
     assert "the key is the same: gone" in text
 
 
+def test_why_miss_says_once_what_holds_for_many_look_ups():
+    lost = replace(diffs.full().cache_keys[0], status="same", reason="the key is the same: gone", changes=[])
+    rows = [replace(lost, compile_id=f"0/{n}") for n in range(30)]
+    lines = why_miss(replace(diffs.full(), cache_keys=rows)).splitlines()
+    assert sum("the key is the same: gone" in line for line in lines) == 1
+    assert [line for line in lines if "[0/19]" in line]
+    assert "  and 10 more" in lines
+
+
 def test_why_miss_of_runs_without_a_cache():
     from compare_runs import made
 
