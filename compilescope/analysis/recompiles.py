@@ -13,6 +13,7 @@ from compilescope.analysis.change import Change
 from compilescope.analysis.index import FrameGroup, Index
 from compilescope.analysis.lengths import few
 from compilescope.analysis.report import GuardChange, Recompile
+from compilescope.analysis.symbolic import fixed_number
 from compilescope.model import Compile, Location
 
 # Properties that move together for one reason: a batch that is smaller is smaller in every tensor.
@@ -84,6 +85,7 @@ def _fold(causes: Sequence[_Cause]) -> list[_Cause]:
 
 def _row(index: Index, cause: _Cause, origins: BreakOrigins) -> Recompile:
     frame, change = cause.frame, _best(cause)
+    cause.seen = _with_numbers(cause.seen)
     made = [(a, c) for a, c in cause.seen if not a.refused]
     refused = [(a, c) for a, c in cause.seen if a.refused]
     caused_by = origins.reference(frame)
@@ -129,6 +131,19 @@ def _best(cause: _Cause) -> Change:
         (c.value_type for _, c in cause.seen if c.value_type not in (None, "none")), change.value_type
     )
     return replace(change, value_type=typed if change.value_type is not None else None)
+
+
+def _with_numbers(seen: list[tuple[Attempt, Change]]) -> list[tuple[Attempt, Change]]:
+    """A symbol that code fixed to one number after the other (``lr == 0.1`` failed, then ``lr == 0.09``): the
+    numbers in place of the relations. Each came where the next compile has it; of the last it is not known.
+    """
+    numbers = [fixed_number(change) for _, change in seen]
+    if None in numbers:
+        return seen
+    return [
+        (attempt, replace(change, old=old, new=new, new_known=True))
+        for (attempt, change), old, new in zip(seen, numbers, [*numbers[1:], "other"], strict=True)
+    ]
 
 
 def place_of(index: Index, frame: FrameGroup, change: Change, compiled: Compile) -> Location:

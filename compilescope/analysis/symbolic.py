@@ -45,6 +45,23 @@ def relation(condition: Condition, values: Mapping[str, Any] | None = None) -> l
     return [Change(kind, name, plain_text(condition.text), new, holder, comment=condition.comment, root=root)]
 
 
+def fixed_number(change: Change) -> int | float | None:
+    """0.1 of the relation ``lr == 0.1``; None for any other."""
+    prefix = f"{change.source} == "
+    if (
+        change.kind != "symbolic_guard"
+        or not isinstance(change.old, str)
+        or not change.old.startswith(prefix)
+    ):
+        return None
+    for kind in (int, float):
+        try:
+            return kind(change.old.removeprefix(prefix))
+        except ValueError:
+            continue
+    return None
+
+
 def _values(operands: list[str], now: Mapping[str, Any]) -> Any:
     """The value of one operand, or those of several by name."""
     known = [(describe(operand)[0], now[operand]) for operand in operands if now.get(operand) is not None]

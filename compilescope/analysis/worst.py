@@ -285,10 +285,7 @@ def _recompile(row: Recompile) -> Worst:
 
 def detail(row: Recompile) -> str:
     changes = [*row.changes, *row.blocked_changes]
-    if row.kind == "symbolic_guard" and changes:
-        fixed = _fixed_values(row.source, changes)
-        if fixed:
-            return f"{row.source} {steps(fixed)}"
+    if row.kind == "symbolic_guard" and changes and isinstance(changes[0][0], str):
         old, new = changes[0]
         more = f", {len(changes)} times in all" if len(changes) > 1 else ""
         return f"{old} -> {new}{more}" if isinstance(new, str) else f"{old} fails for {new}{more}"
@@ -296,26 +293,6 @@ def detail(row: Recompile) -> str:
         changes = [("None" if a is None else a, "None" if b is None else b) for a, b in changes]
     text = f"{row.source}{_PROPERTY.get(row.kind, '')} {steps(changes)}".rstrip()
     return f"{text} ({row.meaning})" if row.meaning and row.kind != "container_length" else text
-
-
-def _fixed_values(source: str, changes: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """A number that is a symbol, and that code fixed to its value: (``lr == 0.1``, ``lr != 0.1``), then
-    (``lr == 0.09``, ..) is 0.1 -> 0.09. Empty for any other relation; the last value is not known.
-    """
-    prefix = f"{source} == "
-    fixed = [old[len(prefix) :] for old, _ in changes if isinstance(old, str) and old.startswith(prefix)]
-    if len(fixed) < len(changes) or len(fixed) < 2:
-        return []
-    return list(pairwise(_number(text) for text in fixed))
-
-
-def _number(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def _failure(row: Failure) -> Worst:

@@ -81,6 +81,18 @@ def test_torchs_word_for_an_older_entry_is_the_cause_where_all_else_fits() -> No
     assert rows["on"].count == 1
 
 
+def test_a_number_that_code_fixed_again_and_again_shows_its_values() -> None:
+    """A learning rate that is a symbol, and is specialized: torch's guard is a relation, not an equality."""
+    compiles = [compiled(0, F, number) for number in range(3)] + [refused(0, F, 3)]
+    codes = [f"L['lr'] == {rate}" for rate in (0.05, 0.04, 0.025)]
+    relations = [Guard("LAMBDA_GUARD", "L['lr']", (code,), {}, operands={"L['lr']": {}}) for code in codes]
+    failures = tuple(_failed(c, guard) for c, guard in zip(compiles[1:], relations, strict=True))
+    row = _rows(process(*compiles, guard_failures=failures))["lr"]
+    assert row.changes == [(0.05, 0.04), (0.04, 0.025)]
+    assert row.blocked_changes == [(0.025, "other")]
+    assert detail(row) == "lr 0.05 -> 0.04 -> 0.025 -> other"
+
+
 def test_an_object_or_an_unknown_value_is_never_taken_for_an_older_one() -> None:
     entries = Entries()
     one = Change("identity", "hook", "one object", "another")
