@@ -112,9 +112,19 @@ def _revive_fields(fields: dict[str, Any], marks: int, resolve: Resolve) -> None
         if marks == 1:
             # Most refs are a record's payload: nothing else need be walked through.
             return
+    left = _Marks(marks - (type(fields.get("p")) is Ref))
     for key, value in fields.items():
         if type(value) is dict or type(value) is list:
-            fields[key] = revive(value, resolve)
+            fields[key] = revive(value, resolve, left)
+
+
+class _Marks:
+    """How many marks of refs a line has that were not met yet: none left, and nothing need be walked."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, left: int) -> None:
+        self.left = left
 
 
 def _decode_any(line: bytes) -> Any:
@@ -158,25 +168,33 @@ def is_compile_id(c: object) -> bool:
     return all(part is None or type(part) is int for part in c)
 
 
-def revive(value: Any, resolve: Resolve) -> Any:
+def revive(value: Any, resolve: Resolve, marks: _Marks) -> Any:
     """In place: refs become ``Ref``, moved values come back, escaped keys lose one. Raises ValueError."""
+    if not marks.left:
+        return value
     if type(value) is list:
-        for index, item in enumerate(value):
-            if type(item) in _NESTED:
-                value[index] = revive(item, resolve)
+        # From the end: torch's long rows stand there.
+        for index in range(len(value) - 1, -1, -1):
+            if type(value[index]) in _NESTED:
+                value[index] = revive(value[index], resolve, marks)
+                if not marks.left:
+                    break
         return value
     if type(value) is not dict:
         return value
     if len(value) == 1:
         if REF_KEY in value:
+            marks.left -= 1
             return _ref(value[REF_KEY])
         if JSON_REF_KEY in value:
-            return revive(resolve(_ref(value[JSON_REF_KEY])), resolve)
+            marks.left -= 1
+            moved = resolve(_ref(value[JSON_REF_KEY]))
+            return revive(moved, resolve, _Marks(-1))  # marks of its own, which nobody counted
     escaped = False
     for key, item in value.items():
         escaped = escaped or key[:1] == ESCAPE
         if type(item) in _NESTED:
-            value[key] = revive(item, resolve)
+            value[key] = revive(item, resolve, marks)
     return {key.removeprefix(ESCAPE): item for key, item in value.items()} if escaped else value
 
 

@@ -21,6 +21,7 @@ from compilescope.recording.source import STREAM_RATIO, BombError, ByteSource, c
 
 _REMOTE_LIVE_S = 120
 _TAIL_BYTES = 4096
+_BATCH = 64  # records that the processor keeps at hand until they are used and gone
 Lines = Iterable[tuple[int, bytes]]
 _NAME = re.compile(r"(?:rank(?P<rank>\d{1,9})-)?pid(?P<pid>\d{1,9})-[0-9a-f]{8}", re.ASCII)
 
@@ -72,9 +73,11 @@ class FolderProcess(ProcessRecording):
         if isinstance(wanted, Selection):
             wanted.restart()
         for chunk in self._chunks(start):
-            with gc_paused():
-                batch = list(self._decode(splitter.feed(chunk), wanted))
-            yield from batch
+            lines = splitter.feed(chunk)
+            for first in range(0, len(lines), _BATCH):
+                with gc_paused():
+                    batch = list(self._decode(lines[first : first + _BATCH], wanted))
+                yield from batch
         self.read_to = splitter.read_to
         if start == 0 and (wanted is None or "name" in _kinds(wanted)):
             self._has_all_names = True
