@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
@@ -25,14 +26,15 @@ from compilescope.bucketing.identify import (
     Dims,
     Placeholder,
     bind_names,
+    check_dims,
     facts,
     placeholders,
     shape_env_of,
     symbols_of,
 )
-from compilescope.bucketing.inner import Inner, InnerCompiler
-from compilescope.bucketing.padding.contract import Pad, by_name
-from compilescope.bucketing.piecewise import PiecewiseCompiler, SplitOp, SplitReport
+from compilescope.bucketing.options import Options, takes_options
+from compilescope.bucketing.padding.contract import by_name
+from compilescope.bucketing.piecewise import PiecewiseCompiler, SplitReport
 from compilescope.bucketing.preconditions import bypass_reason
 from compilescope.bucketing.state import GlobalState
 from compilescope.errors import UsageError
@@ -40,9 +42,6 @@ from compilescope.ladder import BucketLadder, LadderProduct
 from compilescope.observer import BackendReset, DispatchCount, EntryCaptured, Event
 
 Ladder = BucketLadder | Mapping[str, BucketLadder] | LadderProduct
-Build = Literal["capture", "warm_up"]
-Fallback = Literal["dynamic", "eager"]
-GraphMode = bool | Literal["shared", "pieces"]
 
 _numbers = itertools.count(1)
 
@@ -52,69 +51,34 @@ class BucketedBackend:
 
     ``ladder`` is one ladder, or a mapping of symbol name to ladder; ``dims`` says which dimension of which
     argument each name is, e.g. ``{"x": {0: "tokens"}}``. The caller marks those dimensions dynamic, or uses
-    :func:`bucketed`, which does. ``inner`` makes the artifacts: "inductor" (with torch.compile's ``mode`` and
-    ``options``), "aot_eager", "eager" or a callable. With several ladders, ``only`` lists the combinations to
-    make and ``budget`` limits their number. ``build`` says when rungs are compiled: as soon as Dynamo has
-    captured a graph, or only by ``warm_up``, until which calls run eagerly and are counted so.
-    ``cuda_graphs`` records static rungs as CUDA graphs; their outputs are valid until the next call of the
-    model unless ``clone_outputs``. "shared" records the dynamic artifact at each of their sizes: one compile.
-    "pieces" records what ``split_ops`` leave between them, and runs those operators on each replay.
-    ``pad`` are the contracts for ladders with pads. With ``verify`` a padded rung serves only after it has
-    been compared with the unpadded graph, in ``warm_up`` at several sizes or at its first call. ``fallback``
-    "eager" saves the compile of the dynamic artifact where the ladder serves all sizes that can occur.
-    ``split_ops`` (``piecewise.ATTENTION``, or operators of yours) run eagerly between compiled pieces.
+    :func:`bucketed`, which does. ``options`` are those of :class:`Options`.
 
     Raises UsageError (LadderError for ladders) at once, and nothing of its own on a call.
     """
 
-    def __init__(
-        self,
-        ladder: Ladder,
-        dims: Dims,
-        *,
-        inner: Inner = "inductor",
-        mode: str | None = None,
-        options: Mapping[str, Any] | None = None,
-        only: Sequence[Mapping[str, int]] | None = None,
-        budget: int | None = None,
-        build: Build = "capture",
-        cuda_graphs: GraphMode = False,
-        clone_outputs: bool = False,
-        pad: Sequence[Pad] = (),
-        verify: bool = False,
-        fallback: Fallback = "dynamic",
-        split_ops: Sequence[SplitOp] | None = None,
-    ) -> None:
+    @takes_options
+    def __init__(self, ladder: Ladder, dims: Dims, **options: Any) -> None:
         self.name = self.__name__ = f"bucketed-{next(_numbers)}"
+        self.options = Options(**options)
+        check_dims(dims)
         self.dims = dims
-        self.ladder = product_of(ladder, dims, only, budget)
+        self.ladder = product_of(ladder, dims, self.options.only, self.options.budget)
         with_pads = [name for name, each in self.ladder.ladders if each.pad_rungs]
-        self._contracts = by_name(pad, dims, with_pads)
-        self._verify = verify
-        self._with_dynamic = fallback == "dynamic"
-        self._compiler = (
-            InnerCompiler(inner, mode, options)
-            if split_ops is None
-            else PiecewiseCompiler(split_ops, inner, mode, options)
-        )
-        if fallback not in ("dynamic", "eager"):
-            raise UsageError(f"fallback={fallback!r} is neither 'dynamic' nor 'eager'")
-        if fallback == "eager" and cuda_graphs == "shared":
-            raise UsageError(
-                "cuda_graphs='shared' records the dynamic artifact, which fallback='eager' leaves out"
-            )
-        if cuda_graphs not in (False, True, "shared", "pieces"):
-            raise UsageError(f"cuda_graphs={cuda_graphs!r} is neither a bool nor 'shared' nor 'pieces'")
-        self._build: Build = build
+        self._contracts = by_name(self.options.pad, dims, with_pads)
+        self._compiler = self.options.compiler()
         self._thread = threading.local()
         self._entries: list[Entry] = []
         self._bypassed: dict[int, list[int]] = {}
         self._retired: list[DispatchCount] = []
         self._events: list[Event] = []
-        self.graphs = self._own_graphs(clone_outputs, cuda_graphs) if cuda_graphs else None
+        self.graphs = self._own_graphs() if self.options.cuda_graphs else None
         self._bound: WeakKeyDictionary[Any, dict[str, BoundName]] = WeakKeyDictionary()
         self._next_entry = itertools.count()
         observer.announce(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, and what is unpickled, has compiled and counted nothing yet."""
+        return functools.partial(BucketedBackend, **self.options.given()), (self.ladder, self.dims)
 
     def __call__(self, graph_module: fx.GraphModule, example_inputs: Sequence[Any]) -> Any:
         """Dynamo's protocol: a captured graph and real inputs to a callable."""
@@ -143,11 +107,11 @@ class BucketedBackend:
             self._unarmed,
             self.graphs,
             self._contracts,
-            self._verify,
-            self._with_dynamic,
+            self.options.verify,
+            self.options.fallback == "dynamic",
         )
         self._entries.append(entry)
-        if self._build == "capture" and not self._is_warming:
+        if self.options.build == "capture" and not self._is_warming:
             # The pieces of a graph that was cut for DDP come with fakes, and whoever cut it expects metadata
             # of a compile in its own context: they are built by their first real call.
             entry.builds_on_call = _has_fakes(example_inputs)
@@ -216,7 +180,7 @@ class BucketedBackend:
     @property
     def verifies(self) -> bool:
         """Whether padded rungs are compared before they serve."""
-        return self._verify
+        return self.options.verify
 
     def arm(self) -> None:
         """Serve every call with what has been built so far."""
@@ -251,11 +215,11 @@ class BucketedBackend:
         earlier = self._bound.get(shape_env, {})
         return {name: bound for name, bound in earlier.items() if here.issuperset(bound.symbols)}
 
-    def _own_graphs(self, clone_outputs: bool, mode: GraphMode) -> CudaGraphs:
+    def _own_graphs(self) -> CudaGraphs:
         if self._compiler.records_graphs:
             raise UsageError("cuda_graphs=True, and the mode or options make Inductor record graphs too")
         runs_eagerly = None
-        if mode == "pieces":
+        if self.options.cuda_graphs == "pieces":
             if not isinstance(self._compiler, PiecewiseCompiler):
                 raise UsageError(
                     "cuda_graphs='pieces' records what lies between split_ops, and there are none",
@@ -265,8 +229,8 @@ class BucketedBackend:
         return CudaGraphs(
             self.name,
             self._report,
-            clone_outputs=clone_outputs,
-            share_code=mode == "shared",
+            clone_outputs=self.options.clone_outputs,
+            share_code=self.options.cuda_graphs == "shared",
             runs_eagerly=runs_eagerly,
         )
 
@@ -323,9 +287,12 @@ def product_of(
     return product
 
 
-def _by_name(ladder: BucketLadder | Mapping[str, BucketLadder], dims: Dims) -> Mapping[str, BucketLadder]:
-    if not isinstance(ladder, BucketLadder):
+def _by_name(ladder: Any, dims: Dims) -> Mapping[str, BucketLadder]:
+    if isinstance(ladder, Mapping):
         return ladder
+    if not isinstance(ladder, BucketLadder):
+        hint = "Write BucketLadder.pins([256, 512]) | BucketLadder.range(1, 8192)."
+        raise UsageError(f"the ladder is {ladder!r}", hint=hint)
     names = list(dict.fromkeys(name for by_dim in dims.values() for name in by_dim.values() if name))
     if len(names) != 1:
         raise UsageError(

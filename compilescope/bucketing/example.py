@@ -42,6 +42,19 @@ class NamedTensor:
             mark(tensor, self.dims, self.name)
 
 
+def signature_of(target: Any) -> inspect.Signature:
+    """Of a module's forward, or of a function; of what a wrapper such as DDP hands its arguments on to."""
+    is_module = isinstance(target, torch.nn.Module)
+    signature = inspect.signature(target.forward if is_module else target)
+    kinds = {each.kind for each in signature.parameters.values()}
+    if is_module and kinds == {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}:
+        for name in ("_orig_mod", "module"):
+            wrapped = getattr(target, name, None)
+            if isinstance(wrapped, torch.nn.Module):
+                return signature_of(wrapped)
+    return signature
+
+
 def named_tensors(signature: inspect.Signature, dims: Dims) -> tuple[NamedTensor, ...]:
     """What ``dims`` names in calls of ``signature``. Raises UsageError for what it does not take."""
     takes_any = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in signature.parameters.values())

@@ -61,7 +61,7 @@ class Explanation:
         lines = [line for entry in self.entries for line in _entry_lines(entry)]
         if self.unadmitted:
             lines.append(f"no entry admits: {', '.join(self.unadmitted)}")
-        return "\n".join(lines) or "nothing captured yet"
+        return "\n".join(lines) or "nothing captured: the model was not called yet, or Dynamo runs it eagerly"
 
 
 def _entry(captured: EntryCaptured, events: list[Event], counts: list[DispatchCount]) -> EntryPart:

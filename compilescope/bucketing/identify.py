@@ -10,6 +10,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from compilescope.bucketing._torch import expression, finite, hint_of, source_name
+from compilescope.errors import UsageError
 from compilescope.observer import SymbolFact
 
 Dims = Mapping[str, Mapping[int, str | None]]
@@ -49,6 +50,19 @@ class BoundName:
     symbols: tuple[Any, ...]
     static: int | None
     where: str
+
+
+def check_dims(dims: Any) -> None:
+    """Raises UsageError where ``dims`` is not of the form of :data:`Dims`."""
+    hint = 'Write {"x": {0: "tokens"}}: argument, dimension counted from the front, name.'
+    if not isinstance(dims, Mapping):
+        raise UsageError(f"dims is {dims!r}", hint=hint)
+    for argument, by_dim in dims.items():
+        if not isinstance(by_dim, Mapping):
+            raise UsageError(f"dims of {argument!r} is {by_dim!r}", hint=hint)
+        for dim, name in by_dim.items():
+            if not isinstance(dim, int) or dim < 0 or not isinstance(name, (str, type(None))):
+                raise UsageError(f"dims of {argument!r} has {dim!r}: {name!r}", hint=hint)
 
 
 def placeholders(graph_module: torch.fx.GraphModule) -> tuple[Placeholder, ...]:

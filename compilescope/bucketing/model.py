@@ -5,20 +5,18 @@ from __future__ import annotations
 import functools
 import inspect
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
 
 from compilescope.bucketing import warm_up as warming
-from compilescope.bucketing.backend import BucketedBackend, Build, Fallback, GraphMode, Ladder
-from compilescope.bucketing.example import Example, NamedTensor, named_tensors
+from compilescope.bucketing.backend import BucketedBackend, Ladder
+from compilescope.bucketing.example import Example, NamedTensor, named_tensors, signature_of
 from compilescope.bucketing.explain import Explanation
 from compilescope.bucketing.identify import Dims
-from compilescope.bucketing.inner import Inner
-from compilescope.bucketing.padding.contract import Pad
-from compilescope.bucketing.piecewise import SplitOp
+from compilescope.bucketing.options import takes_options
 from compilescope.bucketing.warm_up import WarmUp
 from compilescope.observer import RungCompiled, RungFailed, RungRefused
 
@@ -31,12 +29,12 @@ class Bucketed:
     _signature: inspect.Signature
     _named: tuple[NamedTensor, ...]
     _target: Any
+    _compile_options: dict[str, Any]
 
-    def _set_up(
-        self, target: Any, forward: Callable[..., Any], backend: BucketedBackend, **compile_options: Any
-    ) -> None:
+    def _set_up(self, target: Any, backend: BucketedBackend, **compile_options: Any) -> None:
         self.backend = backend
-        self._signature = inspect.signature(forward)
+        self._compile_options = compile_options
+        self._signature = signature_of(target)
         self._named = named_tensors(self._signature, backend.dims)
         # Not by attribute: a module registers modules it is given, and its state would be there twice.
         self.__dict__["_target"] = target
@@ -66,6 +64,7 @@ class Bucketed:
         for mode in _modes(grad, inference_mode):
             with mode(), warming.side_effects_undone(self._target):
                 warming.capture(self.backend, call, sizes)
+        warming.warn_without_graphs(self.backend, self._target)
         line = warming.Progress(self.backend, progress)
         try:
             warming.build(self.backend, line)
@@ -107,11 +106,31 @@ class BucketedModule(Bucketed, torch.nn.Module):  # type: ignore[misc]
     def __init__(self, module: torch.nn.Module, backend: BucketedBackend, **compile_options: Any) -> None:
         super().__init__()
         self._orig_mod = module
-        self._set_up(module, module.forward, backend, **compile_options)
+        self._set_up(module, backend, **compile_options)
 
     def forward(self, *arguments: Any, **by_name: Any) -> Any:
+        if torch.compiler.is_compiling():
+            return self._orig_mod(*arguments, **by_name)
         self._mark(arguments, by_name)
         return self._compiled(*arguments, **by_name)
+
+    @property
+    def training(self) -> bool:
+        return bool(self._orig_mod.training)
+
+    @training.setter
+    def training(self, mode: bool) -> None:
+        if "_orig_mod" in self.__dict__.get("_modules", {}):
+            self._orig_mod.training = mode
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what belongs to this process; a deep copy has a backend of its own, and compiles anew."""
+        made_here = ("_target", "_compiled", "_signature", "_named")
+        return {name: value for name, value in self.__dict__.items() if name not in made_here}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._set_up(self._orig_mod, self.backend, **self._compile_options)
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -127,56 +146,34 @@ class BucketedFunction(Bucketed):
         self, function: Callable[..., Any], backend: BucketedBackend, **compile_options: Any
     ) -> None:
         functools.update_wrapper(self, function)
-        self._set_up(function, function, backend, **compile_options)
+        self._set_up(function, backend, **compile_options)
 
     def __call__(self, *arguments: Any, **by_name: Any) -> Any:
+        if torch.compiler.is_compiling():
+            return self._target(*arguments, **by_name)
         self._mark(arguments, by_name)
         return self._compiled(*arguments, **by_name)
 
 
+@takes_options
 def bucketed(
     model: Any,
     ladder: Ladder,
     dims: Dims,
     *,
-    inner: Inner = "inductor",
-    mode: str | None = None,
-    options: Mapping[str, Any] | None = None,
-    only: Sequence[Mapping[str, int]] | None = None,
-    budget: int | None = None,
-    build: Build = "capture",
-    cuda_graphs: GraphMode = False,
-    clone_outputs: bool = False,
-    pad: Sequence[Pad] = (),
-    verify: bool = False,
-    fallback: Fallback = "dynamic",
-    split_ops: Sequence[SplitOp] | None = None,
     dynamic: bool | None = None,
     fullgraph: bool = False,
+    **options: Any,
 ) -> Any:
     """``model`` compiled once per rung of ``ladder``; ``dims`` names dimensions: {"x": {0: "tokens"}}.
 
     A module becomes a module, a function a function, both with ``warm_up`` and ``explain``. The name None
-    marks a dimension that varies but has no ladder. The other arguments are BucketedBackend's and
+    marks a dimension that varies but has no ladder. A tensor inside an argument is named as Python would:
+    {"batch['ids']": {1: "tokens"}}. ``options`` are those of :class:`Options`, ``dynamic`` and ``fullgraph``
     torch.compile's.
     Raises UsageError when ``dims`` names an argument that the model does not have.
     """
-    backend = BucketedBackend(
-        ladder,
-        dims,
-        inner=inner,
-        mode=mode,
-        options=options,
-        only=only,
-        budget=budget,
-        build=build,
-        cuda_graphs=cuda_graphs,
-        clone_outputs=clone_outputs,
-        pad=pad,
-        verify=verify,
-        fallback=fallback,
-        split_ops=split_ops,
-    )
+    backend = BucketedBackend(ladder, dims, **options)
     wrapper = BucketedModule if isinstance(model, torch.nn.Module) else BucketedFunction
     return wrapper(model, backend, dynamic=dynamic, fullgraph=fullgraph)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +18,9 @@ from compilescope.bucketing.entry import Entry
 from compilescope.bucketing.plan import Job
 from compilescope.bucketing.state import GlobalState
 from compilescope.ladder import JointRung, Pin
+from compilescope.observer import EntryCaptured
+
+_log = logging.getLogger(__name__)
 
 Call = Callable[[Mapping[str, int]], None]
 """Run the model once on the example, resized so that each named symbol has the given size."""
@@ -46,6 +50,20 @@ def capture(backend: BucketedBackend, call: Call, sizes: Mapping[str, int]) -> N
         for joint in (*backend.ladder.exact(), *backend.ladder.pads(), *backend.ladder.ranges()):
             if _is_missing(backend, joint):
                 call(dict(sizes) | {name: rung.tuned_at for name, rung in joint.steps})
+
+
+def warn_without_graphs(backend: BucketedBackend, target: Any) -> None:
+    """Dynamo says nothing where it leaves a whole model to Python, as it does with recurrent layers."""
+    if any(isinstance(event, EntryCaptured) for event in backend.events()):
+        return
+    modules = target.modules() if isinstance(target, torch.nn.Module) else ()
+    is_recurrent = any(isinstance(each, torch.nn.RNNBase) for each in modules)
+    why = (
+        "it leaves LSTM, GRU and RNN alone unless torch._dynamo.config.allow_rnn = True"
+        if is_recurrent and not torch._dynamo.config.allow_rnn
+        else "TORCH_LOGS=graph_breaks says why"
+    )
+    _log.warning("Dynamo captured no graph, so the model runs eagerly and has no rungs: %s", why)
 
 
 def build(backend: BucketedBackend, before_job: Callable[[Entry, Job], None] | None = None) -> None:

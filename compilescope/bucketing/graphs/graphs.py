@@ -110,6 +110,7 @@ class CudaGraphs:
     def clear(self) -> None:
         """Forget the recordings: their memory is given back once nobody holds their outputs."""
         self._recorder.forget_pool()
+        self._session.handed_out.clear()
         self._graphed.clear()
         self._skipped.clear()
         self._buffers = StaticBuffers()

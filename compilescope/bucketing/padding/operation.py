@@ -10,7 +10,7 @@ import torch
 from compilescope.bucketing._torch import expression
 from compilescope.bucketing.padding.contract import PaddingRefusedError
 from compilescope.bucketing.padding.rows import Rows
-from compilescope.bucketing.padding.values import FINITE, Values, exactly, is_singular
+from compilescope.bucketing.padding.values import FINITE, Values, exactly
 
 if TYPE_CHECKING:
     from compilescope.bucketing.padding.tracker import RowTracker
@@ -50,10 +50,6 @@ class Operation:
     def reshapes_in_place(self) -> bool:
         """As ``x.unsqueeze_(0)`` does: then the shape the rows are known for is gone."""
         return self._func is not None and torch.Tag.inplace_view in self._func.tags
-
-    @property
-    def is_singular(self) -> bool:
-        return self.is_pointwise and is_singular(self.name)
 
     @property
     def has_gradient(self) -> bool:

@@ -177,9 +177,8 @@ class RowTracker(TorchDispatchMode):  # type: ignore[misc]
             is_safe = all(axis.pads.number for axis in rows.axes if axis is not None)
         else:
             given = [axis for each in operation.tensors for axis in self._float_axes(each)]
-            is_safe = operation.name in BEARS_INFINITY or all(axis.pads.finite for axis in given)
-            if operation.is_singular:
-                is_safe = is_safe and all(axis.pads.finite for axis in rows.axes if axis is not None)
+            made = [axis for axis in rows.axes if axis is not None]
+            is_safe = operation.name in BEARS_INFINITY or all(axis.pads.finite for axis in (*given, *made))
         if not is_safe:
             raise self.refusal(
                 operation.name,

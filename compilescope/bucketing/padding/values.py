@@ -76,11 +76,6 @@ def of_operation(name: str, operands: Sequence[Values]) -> Values:
     return ANYTHING
 
 
-def is_singular(name: str) -> bool:
-    """Whether the operation has no finite value or slope somewhere: then its operands must be known."""
-    return (name not in _KEEPS_FINITE and name not in _RULES) or name in _SINGULAR
-
-
 def _without_nan(result: Values) -> Values:
     if math.isnan(result.low) or math.isnan(result.high):
         return ANYTHING
@@ -282,8 +277,6 @@ _RULES: dict[str, Callable[..., Values | None]] = {
     "isnan": lambda a: exactly(0) if a.number else TRUTH,
     "isinf": lambda a: exactly(0) if a.finite else TRUTH,
 }
-
-_SINGULAR = frozenset({"sqrt", "rsqrt", "log", "div", "reciprocal", "pow"})
 
 _KEEPS_FINITE = frozenset(
     (

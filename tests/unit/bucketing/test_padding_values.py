@@ -13,10 +13,10 @@ from compilescope.bucketing.padding.values import (
     ANYTHING,
     FINITE,
     INF,
+    LOWEST,
     TRUTH,
     Values,
     exactly,
-    is_singular,
     of_operation,
 )
 
@@ -125,7 +125,22 @@ def test_what_masks_rely_on(name: str, operands: list[Values], expected: Values)
     assert of_operation(name, operands) == expected
 
 
-def test_singular_operations_are_those_without_a_finite_slope_somewhere() -> None:
-    assert [is_singular(name) for name in ("sqrt", "div", "acos", "add", "gelu", "where")] == [True] * 3 + [
-        False
-    ] * 3
+def test_an_operation_without_a_finite_value_or_slope_somewhere_is_not_known_to_be_finite() -> None:
+    finite = {name: of_operation(name, [FINITE, FINITE]).finite for name in ("div", "add", "mul")}
+    finite |= {name: of_operation(name, [FINITE]).finite for name in ("sqrt", "acos", "log", "gelu", "exp")}
+    assert [name for name, is_finite in finite.items() if not is_finite] == ["div", "sqrt", "acos", "log"]
+
+
+def test_a_mask_of_the_lowest_number_stays_one_whatever_is_added() -> None:
+    for lowest in (torch.finfo(torch.float32).min, torch.finfo(torch.bfloat16).min):
+        assert of_operation("add", [FINITE, exactly(lowest)]).is_at_most(LOWEST)
+    assert not of_operation("add", [FINITE, exactly(-1e30)]).is_at_most(LOWEST)
+    assert not of_operation("add", [ANYTHING, exactly(LOWEST)]).is_at_most(LOWEST)
+
+
+def test_a_sum_is_below_infinity_where_both_are() -> None:
+    masked = FINITE.join(exactly(-INF))
+    assert masked.below_inf
+    assert masked.number
+    assert of_operation("add", [masked, FINITE]).below_inf
+    assert not of_operation("add", [masked, FINITE.join(exactly(INF))]).below_inf

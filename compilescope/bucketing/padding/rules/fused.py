@@ -6,7 +6,7 @@ from typing import Any
 
 from compilescope.bucketing.padding.operation import Operation, tensors_in
 from compilescope.bucketing.padding.rows import Rows
-from compilescope.bucketing.padding.values import FINITE, Values, truth
+from compilescope.bucketing.padding.values import Values, truth
 
 _KEY_PADDING = 1
 """``mask_type`` of a mask of keys alone, one row for each sample."""
@@ -21,7 +21,7 @@ def spatial(dims: int) -> Any:
         if any(axis is not None for axis in rows.axes[source.dim() - dims :]):
             raise operation.refuse("over padded rows reaches from the last real row into them")
         axes = tuple(axis and axis.with_pads(Values(finite=axis.pads.finite)) for axis in rows.axes)
-        return [Rows(axes, FINITE) for _ in tensors_in(operation.result)]
+        return [Rows(axes, Values(finite=rows.whole.finite)) for _ in tensors_in(operation.result)]
 
     return rule
 
@@ -42,7 +42,7 @@ def transformer_layer(operation: Operation) -> list[Rows]:
     if keys is not None and (hides is None or truth(hides.seen).only != 1):
         raise operation.refuse("over padded keys needs a mask that hides them")
     finite = tuple(axis and axis.with_pads(Values(finite=axis.pads.finite)) for axis in (batch, keys, None))
-    return [Rows(finite, FINITE) for _ in tensors_in(operation.result)]
+    return [Rows(finite, Values(finite=rows.whole.finite)) for _ in tensors_in(operation.result)]
 
 
 _POOLS = {

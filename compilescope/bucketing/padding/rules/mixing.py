@@ -209,14 +209,18 @@ def group_norm(operation: Operation) -> list[Rows]:
 
 def _finite_like(operation: Operation, rows: Rows) -> list[Rows]:
     """The normalized tensor, and statistics of it: of each row, or of none."""
-    axes = tuple(axis and axis.with_pads(Values(finite=axis.pads.finite)) for axis in rows.axes)
+    is_regular = operation.get("eps") is None or operation["eps"] > 0  # else a row of zeros is divided by 0
+    axes = tuple(
+        axis and axis.with_pads(Values(finite=axis.pads.finite and is_regular)) for axis in rows.axes
+    )
+    whole = Values(finite=rows.whole.finite and is_regular)
     found = []
     for out in tensors_in(operation.result):
         carried = [operation.carries(size) for size in out.shape]
         own = [axis if of_rows else None for axis, of_rows in zip(axes, carried, strict=False)]
         if len(own) != out.dim() or any(c and a is None for c, a in zip(carried, own, strict=True)):
             raise operation.refuse("is not known to keep rows apart")
-        found.append(Rows(tuple(own), FINITE))
+        found.append(Rows(tuple(own), whole))
     return found
 
 
@@ -230,7 +234,8 @@ def nll_loss(operation: Operation) -> list[Rows]:
         raise operation.refuse(f"counts padded rows: pad its targets with ignore_index ({ignored})")
     if operation.rows(operation["self"]).axes[-1] is not None:
         raise operation.refuse("has padded rows for classes")
-    loss = Rows(tuple(each and each.with_pads(FINITE) for each in target.axes), FINITE)
+    finite = Values(finite=operation.rows(operation["self"]).whole.finite)
+    loss = Rows(tuple(each and each.with_pads(finite) for each in target.axes), finite)
     scalar = Rows((), FINITE)
     return [loss if per_row else scalar, scalar]
 
@@ -243,7 +248,8 @@ def pointwise_loss(operation: Operation) -> Rows:
         for a, b in zip(first.axes, operation.rows(operation.tensors[1]).axes, strict=True):
             if (a is None) != (b is None) or (a and b and not a.aligns_with(b)):
                 raise operation.refuse("puts rows beside others that they do not belong to")
-    return Rows(tuple(axis and axis.with_pads(FINITE) for axis in first.axes), FINITE)
+    finite = Values(finite=all(operation.rows(each).whole.finite for each in operation.tensors))
+    return Rows(tuple(axis and axis.with_pads(finite) for axis in first.axes), finite)
 
 
 def no_rows(operation: Operation) -> list[Rows]:

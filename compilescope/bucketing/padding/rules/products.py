@@ -8,7 +8,7 @@ import torch
 
 from compilescope.bucketing.padding.operation import Operation
 from compilescope.bucketing.padding.rows import Axis, Rows
-from compilescope.bucketing.padding.values import FINITE, INF, LOWEST, Values, exactly, of_operation
+from compilescope.bucketing.padding.values import INF, LOWEST, Values, exactly, of_operation
 
 
 def lowest(tensor: torch.Tensor | None) -> float:
@@ -60,7 +60,8 @@ def convolution(operation: Operation) -> Rows:
     rows = operation.rows(operation["input"])
     if operation.rows(operation["weight"]).has_axis or any(axis is not None for axis in rows.axes[1:]):
         raise operation.refuse("over padded rows reaches from the last real row into them")
-    return Rows(tuple(axis and axis.with_pads(FINITE) for axis in rows.axes), FINITE)
+    finite = Values(finite=rows.whole.finite)
+    return Rows(tuple(axis and axis.with_pads(finite) for axis in rows.axes), finite)
 
 
 def attention(operation: Operation) -> Rows:
@@ -79,8 +80,8 @@ def attention(operation: Operation) -> Rows:
         _check_hidden(operation, query, key, value)
     if operation.get("dropout_p", 0.0):
         operation.note_random()
-    kept = query.axes[:-1]
-    return Rows((*(axis and axis.with_pads(Values(finite=axis.pads.finite)) for axis in kept), None), FINITE)
+    finite = Values(finite=all(rows.whole.finite for rows in (query, key, value)))
+    return Rows((*(axis and axis.with_pads(finite) for axis in query.axes[:-1]), None), finite)
 
 
 def _check_hidden(operation: Operation, query: Rows, key: Rows, value: Rows) -> None:
