@@ -12,6 +12,7 @@ from compilescope.analysis import build_report
 from compilescope.ladder import BucketLadder
 from compilescope.observer import GraphRecorded, GraphSkipped
 from compilescope.recording import Writer, open_recording
+from compilescope.views.html import render
 from compilescope.views.text._details import _cuda_graph
 
 RUNG = {"backend": "bucketed-1", "entry": 0, "kind": "pin", "sizes": [["n", 8, 8]], "wall_s": 1.0}
@@ -63,6 +64,7 @@ def test_graphs_of_the_pieces(tmp_path: Path) -> None:
     (bucket,) = [bucket for bucket in report.buckets if bucket.rung == "8"]
     assert (bucket.cuda_graphs, bucket.graphs_each) == (1, 5)
     assert _cuda_graph(bucket) == "CUDA graph, recorded 1 time as 5 graphs, 256 B copied by a replay"
+    assert "recorded 1 time as 5 graphs, 256 B copied by a replay" in render(report)
 
 
 @torch.no_grad()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from typing import Any
 
@@ -86,3 +87,47 @@ def test_parameters_are_not_kept_alive(graphed: Any) -> None:
     gc.collect()
     assert len(recorder.made) == 2
     assert not any(each() is not None for each in old)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("warm", [True, False])
+def test_two_graphs_in_a_call_share_slots_and_overwrite_nothing(graphed: Any, warm: bool) -> None:
+    def broken(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        kept, passed = torch.erf((x @ w).sin()), torch.erf((x @ w).cos())
+        torch._dynamo.graph_break()
+        return torch.erf((torch.erf(passed) @ w).exp()) * 2 + kept
+
+    model, recorder = graphed(broken, PINS, ROWS, split_ops=["erf"], pieces=True)
+    w = torch.randn(8, 8) / 8
+    if warm:
+        model.warm_up(torch.randn(7, 8), w, grad=False)
+    for _ in range(3):
+        for size in (8, 4, 16):
+            x = torch.randn(size, 8)
+            torch.testing.assert_close(model(x, w), broken(x, w))
+    assert len(recorder.made) == 6
+    plainly = [line.plainly for line in model.backend.graphs.report().lines]
+    assert any(plainly) != warm
+
+
+@torch.no_grad()
+def test_threads_take_turns_where_outputs_are_cloned(graphed: Any) -> None:
+    net = stack()
+    model, _ = graphed(net, PINS, INPUT, split_ops=["gelu"], pieces=True, clone_outputs=True)
+    model.warm_up(torch.randn(7, 8), grad=False)
+    wrong: list[int] = []
+
+    def serve(number: int) -> None:
+        with torch.no_grad():
+            for _ in range(20):
+                x = torch.randn((4, 8, 16)[number], 8)
+                if not torch.allclose(model(x), net(x), atol=1e-5):
+                    wrong.append(number)
+
+    threads = [threading.Thread(target=serve, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert sum(line.replays for line in lines(model).values()) == 3 + 60
