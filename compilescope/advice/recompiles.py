@@ -86,7 +86,7 @@ def finding_of(
         "name": attribute_of(head),
         "subject": subject_of(head),
         "function": head.function,
-        "changes": steps([*head.changes, *head.blocked_changes]),
+        "changes": steps([*head.changes, *head.blocked_changes], quoted=head.value_type == "str"),
         "meaning": head.meaning or "strides differ",
         "number": str(len(set(sizes_of(head)))),
         "moves": "grows" if grows_by_one(head) else "changes",

@@ -11,7 +11,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from compilescope.analysis._redact_words import HIDDEN, Placeholders
-from compilescope.analysis.report import Graph, Report
+from compilescope.analysis.report import Graph, GuardChange, Recompile, Report
 from compilescope.analysis.report_ladder import Ladder
 
 # Fixed words of ours and torch's, numbers as text, ids that we made.
@@ -56,6 +56,7 @@ _KEPT = frozenset(
         "unknown_records",
     ]
 )
+_VALUES = ("changes", "blocked_changes", "old", "new")
 _FILES = frozenset({"file"})
 _FUNCTIONS = frozenset({"function"})
 _COMMANDS = frozenset({"command", "argv"})
@@ -106,12 +107,25 @@ def _redacted(value: Any, name: str, words: Placeholders) -> Any:
         return type(value)(_redacted(item, name, words) for item in value)
     if is_dataclass(value) and not isinstance(value, type):
         changed = {f.name: _redacted(getattr(value, f.name), f.name, words) for f in fields(value)}
+        if (isinstance(value, Recompile) and value.value_type == "str") or _compares_values(value):
+            changed |= {name: _hidden(getattr(value, name), words) for name in _VALUES if name in changed}
         if isinstance(value, Graph):  # not source: the hash that names the generated code
             changed["code"] = None if value.code is None else words.of("code", value.code)
         if isinstance(value, Ladder):  # not source: sizes, in our own words
             changed["code"] = words.text(value.code)
         return replace(value, **changed)
     return value
+
+
+def _compares_values(value: Any) -> bool:
+    return isinstance(value, GuardChange) and value.kind == "value"
+
+
+def _hidden(value: Any, words: Placeholders) -> Any:
+    """A string of the program is nobody's to read, though its word may be public ("train")."""
+    if isinstance(value, list | tuple):
+        return type(value)(_hidden(item, words) for item in value)
+    return words.of("text", value) if isinstance(value, str) else value
 
 
 def _text(text: str, name: str, words: Placeholders) -> str | None:

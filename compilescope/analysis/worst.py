@@ -111,19 +111,22 @@ def because(recompile: Recompile) -> str:
     return _KINDS.get(recompile.kind, f"{recompile.source} changes")
 
 
-def steps(changes: Sequence[tuple[Any, Any]]) -> str:
-    """[(0, 1), (1, 2), .., (7, 8)] as "0 -> 1 -> ... -> 8"; values that do not chain as pairs."""
+def steps(changes: Sequence[tuple[Any, Any]], *, quoted: bool = False) -> str:
+    """[(0, 1), (1, 2), .., (7, 8)] as "0 -> 1 -> ... -> 8"; values that do not chain as pairs. ``quoted``:
+    text among them is a string of the program, not a dtype or a name.
+    """
     if not changes:
         return ""
-    values = [changes[0][0], *(new for _, new in changes)]
+    values = [show(value, quoted=quoted) for value in (changes[0][0], *(new for _, new in changes))]
     if not (all(a[1] == b[0] for a, b in pairwise(changes)) or always_new(changes)):
-        pairs = list(dict.fromkeys(f"{show(old)} -> {show(new)}" for old, new in changes))
+        told = (f"{show(old, quoted=quoted)} -> {show(new, quoted=quoted)}" for old, new in changes)
+        pairs = list(dict.fromkeys(told))
         if len(pairs) == 1:
             return f"{pairs[0]} ({len(changes)} times)"
         return _listed(pairs)
     if len(values) > _MAX_STEPS + 1:
-        return f"{show(values[0])} -> {show(values[1])} -> ... -> {show(values[-1])}"
-    return " -> ".join(show(value) for value in values)
+        return f"{values[0]} -> {values[1]} -> ... -> {values[-1]}"
+    return " -> ".join(values)
 
 
 def _listed(items: Sequence[str], total: int | None = None) -> str:
@@ -141,12 +144,13 @@ def always_new(changes: Sequence[Sequence[Any]]) -> bool:
     return True
 
 
-def show(value: Any) -> str:
+def show(value: Any, *, quoted: bool = False) -> str:
     if value is None:
         return "?"
     if isinstance(value, float):
         return f"{value:.6g}"
-    return repr(value) if isinstance(value, str) and not value.replace("_", "").isalnum() else str(value)
+    bare = not quoted and str(value).replace("_", "").isalnum()
+    return repr(value) if isinstance(value, str) and not bare else str(value)
 
 
 def _limit(limit: LimitHit, causes: Sequence[Recompile], each: str | None) -> list[Worst]:
@@ -291,7 +295,9 @@ def detail(row: Recompile) -> str:
         return f"{old} -> {new}{more}" if isinstance(new, str) else f"{old} fails for {new}{more}"
     if row.value_type == "none":
         changes = [("None" if a is None else a, "None" if b is None else b) for a, b in changes]
-    text = f"{row.source}{_PROPERTY.get(row.kind, '')} {steps(changes)}".rstrip()
+    text = (
+        f"{row.source}{_PROPERTY.get(row.kind, '')} {steps(changes, quoted=row.value_type == 'str')}".rstrip()
+    )
     return f"{text} ({row.meaning})" if row.meaning and row.kind != "container_length" else text
 
 

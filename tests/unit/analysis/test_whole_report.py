@@ -216,6 +216,8 @@ def test_changes_are_shown_as_one_chain_where_they_are_one() -> None:
 def test_values_without_a_name_of_their_own_are_named() -> None:
     row = Recompile("f", "a.py", 1, "rank", "argument", None, "x", *MADE)
     assert detail(replace(row, changes=[(1, 2)])) == "x.ndim 1 -> 2"
+    text = replace(row, kind="value", value_type="str", changes=[("eval", "train")])
+    assert detail(text) == "x 'eval' -> 'train'"
     relation = replace(row, kind="symbolic_guard", changes=[("x < 5", 7), ("x < 5", 8)])
     assert detail(relation) == "x < 5 fails for 7, 2 times in all"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import keyword
 import re
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass, replace
 from pathlib import Path
 
 import builders
@@ -17,6 +17,8 @@ from compilescope.advice import examine
 from compilescope.advice.details import sources_of
 from compilescope.analysis._redact_words import HIDDEN, Placeholders, is_public, public_words
 from compilescope.analysis.redact import _KEPT, _PHASES, redact
+from compilescope.analysis.report import GuardChange
+from compilescope.analysis.worst import detail
 from compilescope.model import load
 from compilescope.recording import open_recording
 
@@ -26,7 +28,8 @@ UNIT = re.compile(r"[^\W\d]\w*")
 
 
 def said(report: object) -> str:
-    return json.dumps(asdict(report), default=str)  # type: ignore[call-overload]
+    plain = asdict(report) if is_dataclass(report) and not isinstance(report, type) else report
+    return json.dumps(plain, default=lambda row: asdict(row))
 
 
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.stem)
@@ -69,6 +72,24 @@ def test_property_whatever_stands_anywhere_is_replaced(words: list[str], shape: 
 
     text = json.dumps(_free(asdict(redact(builders.poison(builders.rich(), attack)))), default=str)
     assert not [word for word in words if word in text]
+
+
+def test_a_string_of_the_program_is_hidden_though_its_word_is_public() -> None:
+    changes = [("eval", "train"), ("train", "eval")]
+    rich = builders.rich()
+    row = replace(
+        rich.recompiles[0], value_type="str", source="mode", changes=changes, blocked_changes=changes
+    )
+    blamed = GuardChange("mode", "eval", "train", "value")
+    row = replace(row, also_failed=[blamed], also_changed=[blamed])
+    hit = replace(rich.limit_hits[0], last_cause=blamed)
+    worst = [replace(rich.worst[0], detail=detail(row))]
+    given = replace(rich, recompiles=[row], limit_hits=[hit], worst=worst)
+    hidden = redact(given)
+    told = said([hidden.recompiles, hidden.limit_hits, hidden.worst[0].detail])
+    assert "eval" not in told
+    assert 'train"' not in told
+    assert "-> 'text" in str(hidden.worst[0].detail)
 
 
 def test_equal_words_have_equal_placeholders_and_bytes_are_the_same() -> None:
