@@ -70,7 +70,7 @@ class CudaRecorder:
         if self._pool is None:
             return []
         try:
-            segments = torch.cuda.memory_snapshot()
+            segments = torch.cuda.memory_snapshot(include_traces=False)
         except RuntimeError:  # an allocator that is not torch's own tells nothing
             return []
         return sorted(
