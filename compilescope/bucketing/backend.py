@@ -21,6 +21,7 @@ from compilescope.bucketing.entry import Entry, location_of
 from compilescope.bucketing.explain import Explanation
 from compilescope.bucketing.graphs import CudaGraphs
 from compilescope.bucketing.identify import (
+    PASSED_ON,
     TAG,
     BoundName,
     Dims,
@@ -312,4 +313,5 @@ def _tag_outputs(entry: Entry, outputs: Sequence[Any]) -> None:
         tensor = outputs[position]
         if isinstance(tensor, torch.Tensor) and not isinstance(tensor, torch.nn.Parameter):
             setattr(tensor, TAG, dims)
+            setattr(tensor, PASSED_ON, True)
             torch._dynamo.maybe_mark_dynamic(tensor, list(dims))

@@ -19,7 +19,7 @@ from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from compilescope.bucketing._torch import expression, hint_of
-from compilescope.bucketing.identify import ARGUMENT, Placeholder, symbols_of, traced_value
+from compilescope.bucketing.identify import ARGUMENT, PASSED_ON, Placeholder, symbols_of, traced_value
 from compilescope.observer import InputLayout
 
 
@@ -31,6 +31,7 @@ class ExampleTraits:
     is_parameter: bool
     is_leaf: bool = True
     argument: str = ""
+    is_passed_on: bool = False
 
     @classmethod
     def of(cls, example: Any) -> ExampleTraits:
@@ -41,6 +42,7 @@ class ExampleTraits:
             is_parameter=is_parameter,
             is_leaf=not is_tensor or example.is_leaf,
             argument=getattr(example, ARGUMENT, ""),
+            is_passed_on=getattr(example, PASSED_ON, False),
         )
 
 

@@ -27,6 +27,10 @@ ARGUMENT = "_compilescope_argument"
 """Attribute that carries the argument's name in the user's own signature, for the same reason."""
 
 
+PASSED_ON = "_compilescope_passed_on"
+"""Attribute of a tensor that goes from one graph over a graph break to the next: it is nobody's argument."""
+
+
 @dataclass(frozen=True, slots=True)
 class Placeholder:
     """An input of the graph. ``value`` is the fake tensor, SymInt or constant that Dynamo traced with.

@@ -23,7 +23,8 @@ from compilescope.bucketing._torch import expression
 from compilescope.bucketing.compile import CapturedGraph
 from compilescope.bucketing.inner import Artifact, boxed_form
 from compilescope.bucketing.padding.contract import PaddingRefusedError
-from compilescope.bucketing.padding.inspect import CutOutput, Inspection, PaddedInput
+from compilescope.bucketing.padding.inspect import Inspection
+from compilescope.bucketing.padding.outputs import CutOutput, PaddedInput
 
 Term = tuple[int, tuple[str, ...]]
 
@@ -96,6 +97,7 @@ class PaddedCall:
         lines += [f"o = [*artifact({arguments})]", *writes]
         for position, output in self._outputs().items():
             lines += self._output_lines(position, output)
+        lines += self._alias_lines()
         lines += self._number_lines()
         return [*lines, "return o"]
 
@@ -144,11 +146,12 @@ class PaddedCall:
             for cut in each.outputs:
                 output = found.setdefault(cut.position, _Output(cut))
                 output.cuts.append(cut)
+        views = {alias.position for each in self._inspections for alias in each.aliases}
         for output in found.values():
             output.is_copied = any(cut.outer != 1 for cut in output.cuts) or any(
                 step.free_symbols & self._padded.keys() for step in output.strides
             )
-        return found
+        return {position: output for position, output in found.items() if position not in views}
 
     def _output_lines(self, position: int, output: _Output) -> list[str]:
         lines, at_rung = [], dict(self._fixed)
@@ -165,6 +168,15 @@ class PaddedCall:
                 lines.append(f"o[{position}] = unfolded_and_cut(o[{position}], {folded})")
         if output.is_copied:
             lines.append(f"o[{position}] = laid_out(o[{position}], {self._tuple(output.strides, {})})")
+        return lines
+
+    def _alias_lines(self) -> list[str]:
+        lines = []
+        for alias in {alias.position: alias for each in self._inspections for alias in each.aliases}.values():
+            base = f"o[{alias.of_output}]" if alias.of_input is None else f"a[{alias.of_input}]"
+            layout = f"{self._tuple(alias.shape, {})}, {self._tuple(alias.strides, {})}"
+            offset = f"{base}.storage_offset() + {self._text(alias.offset, {})}"
+            lines.append(f"o[{alias.position}] = {base}.as_strided({layout}, {offset})")
         return lines
 
     def _number_lines(self) -> list[str]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import fx
 from torch._dispatch.python import enable_python_dispatcher
 from torch._guards import TracingContext, tracing
 
@@ -18,36 +16,10 @@ from compilescope.bucketing.compile import CapturedGraph
 from compilescope.bucketing.concretize import PrivateWorld, literal_copy
 from compilescope.bucketing.identify import BoundName, Placeholder, argument_of
 from compilescope.bucketing.padding.contract import Pad, PaddingRefusedError
+from compilescope.bucketing.padding.outputs import AliasOutput, CutOutput, Outputs, PaddedInput
 from compilescope.bucketing.padding.rows import Axis, Rows
-from compilescope.bucketing.padding.tracker import GraphWalk, RowTracker, line_of
+from compilescope.bucketing.padding.tracker import GraphWalk, RowTracker
 from compilescope.bucketing.padding.values import FINITE, TRUTH, Values, exactly
-
-
-@dataclass(frozen=True, slots=True)
-class PaddedInput:
-    """Input ``position`` grows along ``dim`` with ``value``; ``is_written`` when the graph changes it."""
-
-    position: int
-    dim: int
-    value: float
-    is_written: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CutOutput:
-    """Tensor output ``position`` is cut along ``dim`` to ``outer * rows * inner`` entries.
-
-    Sizes are sympy over the symbols of the trace; ``shape`` and ``strides`` are those of the whole output.
-    """
-
-    position: int
-    dim: int
-    rows: Any
-    outer: Any
-    inner: Any
-    shape: tuple[Any, ...]
-    strides: tuple[Any, ...]
-    element_size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +35,7 @@ class Inspection:
     symbols: tuple[Any, ...]
     inputs: tuple[PaddedInput, ...]
     outputs: tuple[CutOutput, ...]
+    aliases: tuple[AliasOutput, ...]
     numbers: tuple[tuple[int, Any], ...]
     random: tuple[str, ...]
     trusted: tuple[str, ...]
@@ -121,6 +94,9 @@ def _padded_inputs(
                 continue
             argument = trait.argument or argument_of(each)
             contract = by_place.get((argument, dim))
+            if contract is None and trait.is_passed_on and not trait.argument:
+                # Behind a graph break: any value will do, if the graph turns out to keep it from real rows.
+                contract = Pad(argument, dim, 0)
             if contract is None:
                 where = argument or each.source or each.name
                 raise PaddingRefusedError(
@@ -210,17 +186,19 @@ def _inspection(
     results: list[Any],
     contracts: Sequence[Pad],
 ) -> Inspection:
-    theirs = dict(world.free)
     storages = {p.position: world.arguments[p.position].untyped_storage()._cdata for p in inputs}
-    cuts, numbers = _cut_outputs(captured, tracker, results, theirs, _overrides(contracts))
-    _check_aliases(captured, results, storages, cuts)
+    found = Outputs(captured, tracker, world, results, inputs)
+    cuts, numbers = found.cuts(_overrides(contracts)), found.numbers()
+    aliases = found.aliases(cuts)
+    views = {alias.position for alias in aliases}
     return Inspection(
         name=name,
         symbols=symbols,
         inputs=tuple(
             PaddedInput(p.position, p.dim, p.value, storages[p.position] in tracker.written) for p in inputs
         ),
-        outputs=tuple(cuts),
+        outputs=tuple(cut for cut in cuts if cut.position not in views),
+        aliases=tuple(aliases),
         numbers=tuple(numbers),
         random=tuple(dict.fromkeys(tracker.random)),
         trusted=tuple(dict.fromkeys(tracker.taken_on_trust)),
@@ -231,81 +209,3 @@ def _inspection(
 
 def _overrides(contracts: Sequence[Pad]) -> dict[int, int | None]:
     return {number: dim for each in contracts for number, dim in (each.unpad_outputs or {}).items()}
-
-
-def _cut_outputs(
-    captured: CapturedGraph,
-    tracker: RowTracker,
-    results: Sequence[Any],
-    theirs: Mapping[Any, Any],
-    overrides: Mapping[int, int | None],
-) -> tuple[list[CutOutput], list[tuple[int, Any]]]:
-    cuts: list[CutOutput] = []
-    numbers: list[tuple[int, Any]] = []
-    tracker.line = _output_line(captured.graph_module)
-    for position, value in enumerate(results):
-        if isinstance(value, torch.Tensor):
-            cuts += _cuts_of(position, value, tracker, theirs, overrides)
-        elif tracker.carries(value):
-            if isinstance(value, torch.SymBool):
-                raise tracker.refusal("an output", "is a comparison of the padded size")
-            numbers.append((position, value.node.expr.xreplace(theirs)))
-    return cuts, numbers
-
-
-def _cuts_of(
-    position: int,
-    tensor: torch.Tensor,
-    tracker: RowTracker,
-    theirs: Mapping[Any, Any],
-    overrides: Mapping[int, int | None],
-) -> list[CutOutput]:
-    axes = tracker.rows(tensor).axes
-    if position in overrides:
-        wanted = overrides[position]
-        if wanted is not None and (wanted >= tensor.dim() or axes[wanted] is None):
-            raise tracker.refusal(f"dimension {wanted} of output {position}", "has no padded rows")
-        axes = tuple(axis if dim == wanted else None for dim, axis in enumerate(axes))
-    shape = tuple(expression(size).xreplace(theirs) for size in tensor.shape)
-    strides = tuple(expression(step).xreplace(theirs) for step in tensor.stride())
-    return [
-        CutOutput(
-            position,
-            dim,
-            axis.rows.xreplace(theirs),
-            axis.outer.xreplace(theirs),
-            axis.inner.xreplace(theirs),
-            shape,
-            strides,
-            tensor.element_size(),
-        )
-        for dim, axis in enumerate(axes)
-        if axis is not None
-    ]
-
-
-def _check_aliases(
-    captured: CapturedGraph, results: Sequence[Any], storages: Mapping[int, int], cuts: Sequence[CutOutput]
-) -> None:
-    padded = {storage: position for position, storage in storages.items()}
-    for value in results:
-        storage = value.untyped_storage()._cdata if isinstance(value, torch.Tensor) else None
-        if storage in padded:
-            name = captured.inputs[padded[storage]].name
-            line = _output_line(captured.graph_module)
-            raise PaddingRefusedError(f"an output is a view of the padded input {name}", line)
-    shared = Counter(v.untyped_storage()._cdata for v in results if isinstance(v, torch.Tensor))
-    for cut in cuts:
-        symbols = cut.rows.free_symbols
-        is_copied = cut.outer != 1 or any(step.free_symbols & symbols for step in cut.strides)
-        if is_copied and shared[results[cut.position].untyped_storage()._cdata] > 1:
-            line = _output_line(captured.graph_module)
-            raise PaddingRefusedError(
-                "two outputs share their storage, and one must be copied to cut it", line
-            )
-
-
-def _output_line(graph_module: fx.GraphModule) -> str | None:
-    """The last line the graph comes from: outputs have none of their own."""
-    lines = [line_of(node) for node in graph_module.graph.nodes]
-    return next((line for line in reversed(lines) if line), None)

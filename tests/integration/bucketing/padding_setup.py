@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -78,3 +79,22 @@ def places(x: torch.Tensor) -> torch.Tensor:
 def attention_where(x: torch.Tensor, seen: torch.Tensor, hidden: float = float("-inf")) -> torch.Tensor:
     """Attention written out, over the keys of which ``seen`` is true."""
     return (x @ x.t()).masked_fill(~seen, hidden).softmax(-1) @ x
+
+
+def assert_refused(
+    check: Callable[..., None],
+    function: Function,
+    make: Callable[[int], list[Any]],
+    contracts: list[Pad],
+    reason: str,
+) -> None:
+    """Refused for both rungs with ``reason`` and the function's own line, and served without padding."""
+    model = padded(function, contracts)
+    with torch.no_grad():
+        for size in (5, 11):
+            check(function, model, lambda n=size: make(n))
+    found = refusals(model)
+    assert [event.rung for event in found[:2]] == ["<=8", "<=16"]
+    assert reason in found[0].reason
+    assert Path(function.__code__.co_filename).name in (found[0].user_line or "")
+    assert served(model) == {"dynamic": 2}

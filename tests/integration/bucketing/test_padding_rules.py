@@ -64,6 +64,11 @@ def masked_pool(x: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
     return (x * m[:, None]).sum(0) / m.sum()
 
 
+def both_ways(scores: torch.Tensor) -> Any:
+    """As CLIP gives its scores for texts and for images."""
+    return scores.t(), scores, scores[0]
+
+
 def rms_norm(x: torch.Tensor) -> torch.Tensor:
     return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
 
@@ -126,6 +131,24 @@ ACCEPTED: dict[str, tuple[Function, Callable[[int], list[Any]], list[Pad]]] = {
         rows,
         X,
     ),
+    "convolution of kernel 1": (
+        lambda x: F.conv1d(x.transpose(1, 2) + 1, torch.ones(2, 6, 1)),
+        batched,
+        [Pad("x", 1, 0.5)],
+    ),
+    "causal convolution": (
+        lambda x: F.conv1d(F.pad(x.transpose(1, 2) + 1, (4, 0)), torch.randn(6, 1, 3), dilation=2, groups=6),
+        batched,
+        [Pad("x", 1, 0.5)],
+    ),
+    "convolution of zeros": (
+        lambda x: F.conv1d(x.transpose(1, 2) * 2, torch.ones(2, 6, 3), padding=2).tanh(),
+        batched,
+        X1,
+    ),
+    "a view of an input": (lambda x: (x[1:], x.t(), x[0], x * 2), rows, X),
+    "a view of an output": (lambda x: both_ways(x @ WEIGHT @ x.t()), rows, X),
+    "a view of a transposed output": (lambda x: both_ways((x @ WEIGHT)[1:].t()), rows, X),
     "a size as output": (lambda x: (x * 2, x.shape[0] * 2 + 1), rows, X),
     "loss of each row": (lambda x: F.mse_loss(x, x * 2, reduction="none"), rows, X),
 }

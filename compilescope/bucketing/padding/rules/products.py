@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from compilescope.bucketing.padding.operation import Operation
+from compilescope.bucketing.padding.operation import Operation, sizes
 from compilescope.bucketing.padding.rows import Axis, Rows
 from compilescope.bucketing.padding.values import INF, LOWEST, Values, exactly, of_operation
 
@@ -57,11 +58,28 @@ def linear(operation: Operation) -> Rows:
 
 
 def convolution(operation: Operation) -> Rows:
-    rows = operation.rows(operation["input"])
-    if operation.rows(operation["weight"]).has_axis or any(axis is not None for axis in rows.axes[1:]):
-        raise operation.refuse("over padded rows reaches from the last real row into them")
+    """Over samples; and along rows, where a kernel moves by one and meets only zeros behind the real ones."""
+    source, out = operation["input"], operation.out
+    rows = operation.rows(source)
+    if operation.rows(operation["weight"]).has_axis or rows.axes[1] is not None:
+        raise operation.refuse("has padded rows for channels or weights")
     finite = Values(finite=rows.whole.finite)
-    return Rows(tuple(axis and axis.with_pads(finite) for axis in rows.axes), finite)
+    axes = [axis and axis.with_pads(finite) for axis in rows.axes]
+    for dim in range(2, source.dim()):
+        axis = rows.axes[dim]
+        if axis is None:
+            continue
+        stride, padding = (_of_dim(operation[name], dim - 2) for name in ("stride", "padding"))
+        reaches = padding != 0 and axis.pads.only != 0
+        if operation["transposed"] or stride != 1 or reaches or not axis.is_plain:
+            raise operation.refuse("over padded rows reaches from the last real row into them")
+        axes[dim] = Axis(sizes(out)[dim], finite)
+    return Rows(tuple(axes), finite)
+
+
+def _of_dim(given: Sequence[int], dim: int) -> int:
+    """One number stands for all dimensions."""
+    return int(given[dim] if len(given) > 1 else given[0])
 
 
 def attention(operation: Operation) -> Rows:
