@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from compilescope.analysis.index import FrameGroup, Index
-from compilescope.analysis.paths import Paths
+from compilescope.analysis.paths import Paths, called
 from compilescope.model import Compile, CompileId, Process
 from compilescope.recording import ProcessRecording, Record
 
@@ -98,7 +98,7 @@ def by_calls(process: Process, records: Sequence[Record]) -> StepNumbers | None:
         done = sum(n for serial, n in graphs.items() if serial in serials)
         done += eager.get(piece.serial, 0) if piece.serial is not None else 0
         numbers[compiled.id] = done + 1 if _is_inside(index, compiled, function) else done
-    return StepNumbers(f"calls of {function.function}()", count, numbers, _eager(process, counts))
+    return StepNumbers(f"calls of {called(function.function)}", count, numbers, _eager(process, counts))
 
 
 def _eager(process: Process, counts: Mapping[_Short, Counts]) -> dict[CompileId, Mapping[int, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from compilescope.analysis.paths import called
 from compilescope.views.tui._card import Card
 from compilescope.views.tui._table import Column, Table, Tone, known_first
 from compilescope.views.tui._words import number, one_line, place, value
@@ -35,7 +36,7 @@ def _limit(hit: LimitHit) -> Eager:
         ("eager calls", _of(hit.eager_calls, hit.total_calls)),
         ("called from", hit.called_from),
     ]
-    title = f"{hit.function}() hit the recompile limit and runs without torch.compile"
+    title = f"{called(hit.function)} hit the recompile limit and runs without torch.compile"
     card = Card(title, hit.file, hit.line, hit.function, hit.process, facts=facts)
     return Eager("limit", why, card, hit.eager_calls)
 
@@ -65,7 +66,7 @@ def _skip(skip: Skip) -> Eager:
     why = skip.reason or "torch gave no reason"
     facts = [("reason", why)]
     card = Card(
-        f"torch left {skip.function}() to the interpreter",
+        f"torch left {called(skip.function)} to the interpreter",
         skip.file,
         skip.line,
         skip.function,

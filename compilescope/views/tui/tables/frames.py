@@ -7,6 +7,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from compilescope.analysis.paths import called
 from compilescope.units import seconds
 from compilescope.views.tui._card import Card
 from compilescope.views.tui._table import Column, Table, Tone, known_first
@@ -134,7 +135,7 @@ def _card(node: Node) -> Card:
     where = {"file": frame.file, "line": frame.line, "function": frame.function, "process": frame.process}
     if node.depth == 1:
         return Card(
-            f"compile [{node.compile_id}] of {frame.function}()",
+            f"compile [{node.compile_id}] of {called(frame.function)}",
             **where,  # type: ignore[arg-type]
             facts=[("calls", number(node.calls)), ("compile time", seconds(node.compile_s))],
             lists=[
@@ -144,7 +145,7 @@ def _card(node: Node) -> Card:
             compile_ids=[node.compile_id],
         )
     return Card(
-        f"{frame.function}(): {frame.status}",
+        f"{called(frame.function)}: {frame.status}",
         **where,  # type: ignore[arg-type]
         facts=[
             (

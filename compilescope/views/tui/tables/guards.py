@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compilescope.analysis.paths import called
 from compilescope.units import seconds
 from compilescope.views.tui._card import Card
 from compilescope.views.tui._table import Column, Table, known_first
@@ -47,7 +48,7 @@ def _card(row: Graph) -> Card:
     cold_us = guards.cold_check_us if guards else None
     listed = [f"{r.source}  {', '.join(r.kinds)}" + (f"  {at(r.at)}" if r.at else "") for r in rows]
     return Card(
-        title=f"guards of {row.function}(), compile [{row.compile_id}]",
+        title=f"guards of {called(row.function)}, compile [{row.compile_id}]",
         file=row.file,
         line=row.line,
         function=row.function,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from compilescope.analysis.paths import called
 from compilescope.units import seconds
 from compilescope.views.finding_words import fact_words
 from compilescope.views.tui._card import Card
@@ -46,7 +47,7 @@ def _entry(process: ProcessInfo, frames: list[Frame]) -> Entry:
         sum(frame.recompiles for frame in frames),
         _whole(_total(frames, lambda frame: frame.compiled_calls)),
         _whole(_total(frames, lambda frame: frame.eager_calls)),
-        f"{slowest.function}() {seconds(slowest.compile_s)}" if slowest is not None else "",
+        f"{called(slowest.function)} {seconds(slowest.compile_s)}" if slowest is not None else "",
     )
 
 

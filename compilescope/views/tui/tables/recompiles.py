@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compilescope.analysis.paths import called
 from compilescope.units import seconds
 from compilescope.views.tui._card import Card
 from compilescope.views.tui._table import Column, Table, known_first
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def _card(row: Recompile) -> Card:
     return Card(
-        title=f"{row.function}() was compiled again because {row.source} changed",
+        title=f"{called(row.function)} was compiled again because {row.source} changed",
         file=row.file,
         line=row.line,
         function=row.function,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from compilescope.analysis.paths import called
 from compilescope.units import percent, seconds
 from compilescope.views.tui._card import Card
 from compilescope.views.tui._table import Column, Table, known_first
@@ -26,7 +27,7 @@ def symbols(graph: Graph) -> list[Placeholder]:
 def _card(row: Graph) -> Card:
     missing = [f"{item.fact}: {item.reason}" for item in row.missing]
     return Card(
-        title=f"graph of {row.function}(), compile [{row.compile_id}]",
+        title=f"graph of {called(row.function)}, compile [{row.compile_id}]",
         file=row.file,
         line=row.line,
         function=row.function,

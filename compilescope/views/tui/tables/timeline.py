@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from compilescope.analysis.paths import called
 from compilescope.units import percent, seconds
 from compilescope.views.tui._card import Card
 from compilescope.views.tui._table import Column, Table, Tone, known_first
@@ -43,7 +44,7 @@ def _frame(row: FramePhases, longest_s: float) -> Entry:
         for name in {**row.forward, **row.backward}
     }
     card = Card(
-        title=f"compile time of {row.function}()",
+        title=f"compile time of {called(row.function)}",
         file=row.file,
         line=row.line,
         function=row.function,
