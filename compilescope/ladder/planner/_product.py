@@ -83,10 +83,11 @@ def _ladders(step: Floats, rungs: Sizes, most: int) -> list[tuple[float, Sizes]]
     best = [np.where(np.arange(len(step)) == 0, 0.0, inf)]
     came: list[NDArray[np.intp]] = []
     found = []
+    by_end, reached, ends = np.ascontiguousarray(step.T), np.empty_like(step), np.arange(len(step))
     for _ in range(most):
-        reached = best[-1][:, None] + step
-        came.append(np.argmin(reached, axis=0))
-        best.append(reached.min(axis=0))
+        np.add(by_end, best[-1], out=reached)
+        came.append(np.argmin(reached, axis=1))
+        best.append(reached[ends, came[-1]])
         path, at = [], len(step) - 1
         for before in came[::-1]:
             path.append(at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from compilescope.ladder.planner.serve import AnyLadder, running_cost
 from compilescope.ladder.planner.traffic import Sizes, Traffic
 
 Rule = Callable[["Wanted"], list[int]]
+_MOST_SPLITS = 64
 _SMALL_CAPTURES = (1, 2, 4, *range(8, 256, 8))
 
 
@@ -150,13 +151,20 @@ def _joint_rivals(
         products = {
             _product(rule, traffic, (first, budget // first), align, maximum)
             for rule in rules
-            for first in range(1, budget + 1)
+            for first in _firsts(budget)
         }
         found[name] = min(
             products,
             key=lambda ladder: (running_cost(ladder, rows, costs) @ counts, len(ladder), repr(ladder)),
         )
     return found
+
+
+def _firsts(budget: int) -> Iterable[int]:
+    """How many rungs the first symbol may have: of a large budget the most for each number of the second."""
+    if budget <= _MOST_SPLITS:
+        return range(1, budget + 1)
+    return {budget // (budget // first) for first in range(1, budget + 1)}
 
 
 def _product(
