@@ -85,8 +85,8 @@ def test_every_cause_of_a_graph_break_has_its_rule_at_its_line(breaks):
 def test_each_says_what_is_left_to_fix_before_the_function_is_one_graph(breaks):
     _, findings = breaks
     notes = {f.function: " ".join(f.evidence.notes) for f in findings}
-    assert "with this line fixed, prints() is one graph: break_causes.py:" in notes["prints"]
-    assert "with these 2 lines fixed, needs_two_changes() is one graph" in notes["needs_two_changes"]
+    assert "prints() is one graph once this line is fixed" in notes["prints"]
+    assert "needs_two_changes() is one graph once these 2 lines are fixed" in notes["needs_two_changes"]
     assert "inside the `try` of line " in notes["breaks_inside_try"]
     assert "main() is one graph" not in notes["keeps_mean"]
     assert "torch has not looked at what comes after" in notes["writes_file"]
