@@ -99,9 +99,9 @@ def _by_two(ladder: JointLadder, sizes: Sizes) -> tuple[Kinds, Sizes, Sizes]:
         size[held] = np.stack([padded[0][1], padded[1][1]], axis=1)[held]
     if ladder.highest is not None:
         kind[(sizes <= np.array(ladder.highest)).all(axis=1)] = Served.RANGE
-    pinned = set(ladder.pinned)
-    exact = np.array([(int(a), int(b)) in pinned for a, b in sizes], bool)
-    kind[exact] = Served.PIN
+    if ladder.pinned:
+        pinned = set(ladder.pinned)
+        kind[np.array([(int(a), int(b)) in pinned for a, b in sizes], bool)] = Served.PIN
     return kind, size, np.zeros(len(sizes), np.int64)
 
 
