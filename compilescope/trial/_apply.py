@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import atexit
 import functools
+import inspect
 import json
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +20,7 @@ from compilescope.trial._apply_calls import Calls
 
 AfterImport = Callable[[str, Callable[[], None]], object]
 
+_DYNAMIC_SOURCES = "torch.compiler.config.dynamic_sources"
 _NO_RESULTS = ("runtime", "per_second", "total_flos", "_time")
 
 
@@ -47,6 +50,9 @@ class Application:
             homes.setdefault(_home(name), []).append((name, value))
         for module, settings in homes.items():
             after_import(module, functools.partial(self._put_all, settings))
+        if _DYNAMIC_SOURCES in self._change.get("settings", {}):
+            whole = functools.partial(self._guarded, _DYNAMIC_SOURCES, self._name_whole_sources)
+            after_import("torch._dynamo.variables.builder", whole)
         if self._change.get("mode"):
             after_import("torch._inductor.config", self._put_mode)
         if any(self._change.get(key) for key in ("ignore_calls", "stance", "time_calls")):
@@ -86,6 +92,14 @@ class Application:
         home = _home(name)
         _put_everywhere(sys.modules[home], name.removeprefix(f"{home}."), value)
         self._set[name] = value
+
+    def _name_whole_sources(self) -> None:
+        """Before dimensions could be named (torch 2.11), a source made all of its dimensions dynamic."""
+        from torch._dynamo.variables import builder
+
+        if "dim" not in inspect.signature(builder.is_dynamic_source).parameters:
+            named = self._change["settings"][_DYNAMIC_SOURCES]
+            self._put(_DYNAMIC_SOURCES, re.sub(r":\d+(?=,|$)", "", named))
 
     def _put_mode(self) -> None:
         """A mode is a set of options of Inductor; outside they become its defaults."""

@@ -53,6 +53,13 @@ class Observer(logging.Handler):
             self.events.append([artifact, compile_id, cached.get("key")])
 
 
+_OF_SETUPTOOLS = ("VendorImporter",)  # older ones put it there when torch builds C++ with them
+
+
+def _finder_name(finder: Any) -> str:
+    return str(getattr(finder, "__name__", type(finder).__name__))
+
+
 def digest(value: Any) -> str:
     if not isinstance(value, torch.Tensor):
         return repr(value)
@@ -79,7 +86,7 @@ def surroundings() -> dict[str, Any]:
     }
     return {
         "threads": sorted(thread.name for thread in threading.enumerate()),
-        "meta_path": [getattr(finder, "__name__", type(finder).__name__) for finder in sys.meta_path],
+        "meta_path": [name for name in map(_finder_name, sys.meta_path) if name not in _OF_SETUPTOOLS],
         "guard_complete_hook": repr(hook),
         "trace_handlers": [type(h).__name__ for h in logging.getLogger("torch.__trace").handlers],
         "dynamo_handlers": [type(h).__name__ for h in logging.getLogger("torch._dynamo").handlers],
