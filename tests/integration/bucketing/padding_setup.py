@@ -31,7 +31,7 @@ def padded(function: Function, contracts: list[Pad], **options: Any) -> Any:
     dims: dict[str, dict[int, str | None]] = {}
     for each in contracts:
         dims.setdefault(each.arg, {})[each.dim] = "n"
-    return bucketed(function, LADDER, dims, inner="aot_eager", pad=contracts, **options)
+    return bucketed(function, LADDER, dims, pad=contracts, **{"inner": "aot_eager", **options})
 
 
 def served(model: Any) -> dict[str, int]:
