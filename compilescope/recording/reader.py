@@ -6,13 +6,12 @@ import stat
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from compilescope.errors import RecordingError, RecordingNotFound
 from compilescope.recording.damage import DamageLog
 from compilescope.recording.format import EVENTS, PAYLOADS, RUN, Damage
 from compilescope.recording.process import ProcessRecording
 from compilescope.recording.process_folder import FolderProcess
+from compilescope.recording.run_file import parse_run
 from compilescope.recording.source import open_source
 from compilescope.recording.trace_files import find_trace_logs, is_trace_log, read_trace_logs
 from compilescope.recording.zipped import is_zip, open_zip
@@ -105,7 +104,7 @@ def _open_process(folder: Path) -> FolderProcess:
 def _open_zip(path: Path) -> Recording:
     damage = DamageLog()
     processes, run_bytes = open_zip(path)
-    run = _parse_run(run_bytes, damage) if run_bytes is not None else None
+    run = parse_run(run_bytes, damage) if run_bytes is not None else None
     if not processes and run is None:
         raise RecordingError(f"There is no recording in {path}.")
     ordered: list[ProcessRecording] = sorted(processes, key=_by_rank_and_start)
@@ -131,18 +130,7 @@ def _read_run(path: Path, damage: DamageLog) -> dict[str, Any] | None:
     except OSError as error:
         damage.add("unreadable", RUN, 0, error.strerror or str(error))
         return None
-    return _parse_run(source.pread(_RUN_CAP_BYTES, 0), damage)
-
-
-def _parse_run(content: bytes, damage: DamageLog) -> dict[str, Any] | None:
-    try:
-        run = msgspec.json.decode(content)
-    except (msgspec.DecodeError, RecursionError):
-        run = None
-    if type(run) is not dict:
-        damage.add("bad-run", RUN, 0, "what the parent process wrote about the run")
-        return None
-    return run
+    return parse_run(source.pread(_RUN_CAP_BYTES, 0), damage)
 
 
 def _by_rank_and_start(process: ProcessRecording) -> tuple[int, int, str]:
