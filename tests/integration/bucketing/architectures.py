@@ -91,7 +91,7 @@ def translator(name: str, **given: Any) -> Case:
 
     def make(n: int) -> dict[str, Any]:
         ids = tokens(2, n)
-        decoded = tokens(2, n // 2 + 1)
+        decoded = tokens(2, max(2, n // 2))
         return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "decoder_input_ids": decoded}
 
     values = {"input_ids": pad, "attention_mask": 0, "decoder_input_ids": pad}

@@ -10,6 +10,8 @@ import torch
 import torch.nn.functional as F
 from padding_setup import SIZES, WEIGHT, X, attention_where, padded, places, refusals, rows, served
 
+from compilescope.bucketing import Pad
+
 Mask = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -139,3 +141,35 @@ def test_queries_of_a_fixed_number_are_not_causal_over_padded_keys(queries: int,
         for size in (2, 5):
             check(f, model, lambda n=size: rows(n))
     assert "is causal over queries and keys that do not belong together" in refusals(model)[0].reason
+
+
+LAYER = torch.nn.TransformerEncoderLayer(6, 2, 8, dropout=0.0, batch_first=True).eval()
+
+
+def with_mask_of_batch(n: int) -> list[torch.Tensor]:
+    return [torch.randn(3, n, 6), torch.ones(3, n, dtype=torch.bool)]
+
+
+def test_the_fast_path_of_torchs_layer_takes_a_mask_that_hides(check: Any) -> None:
+    contracts = [Pad("x", 1, 0.0), Pad("m", 1, False)]
+
+    def f(x: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
+        return LAYER(x, src_key_padding_mask=~m)
+
+    model = padded(f, contracts, fallback="eager")
+    with torch.no_grad():
+        for size in SIZES:
+            check(f, model, lambda n=size: with_mask_of_batch(n))
+    assert refusals(model) == []
+    assert served(model) == {"padded": 2, "exact": 2}
+
+
+@pytest.mark.parametrize("masked", ["not at all", "the wrong way round"])
+def test_the_fast_path_of_torchs_layer_is_refused_where_keys_are_seen(masked: str, check: Any) -> None:
+    def f(x: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
+        return LAYER(x, src_key_padding_mask=None if masked == "not at all" else m & False) * m[..., None]
+
+    model = padded(f, [Pad("x", 1, 0.0), Pad("m", 1, False)], fallback="eager")
+    with torch.no_grad():
+        check(f, model, lambda: with_mask_of_batch(5))
+    assert "over padded keys needs a mask that hides them" in refusals(model)[0].reason
