@@ -13,6 +13,7 @@ from compilescope.analysis.lines import expression_of, number_of, printed_line, 
 from compilescope.model import inductor
 from compilescope.model.inductor import CompiledGraph
 
+_NOT_TUNED = inductor.TritonTuning("", ())
 _FAMILIES = (  # (start of the kind, family)
     ("c++", "cpp"),
     ("cutlass", "cutlass"),
@@ -44,15 +45,15 @@ def kernel_rows(
     """Most bytes first, those without a count last. ``tunings``: of these graphs."""
     found = [(graph, kernel) for graph in graphs for kernel in graph.kernels]
     found.sort(key=lambda pair: -(number_of(pair[1].bytes_moved, pair[0].hints) or 0))
-    tuned = {tuning.kernel: tuning.choices for tuning in tunings}
+    tuned = {tuning.kernel: tuning for tuning in tunings}
     return [
-        _kernel(index, graph, kernel, tuned.get(kernel.name, ()))
+        _kernel(index, graph, kernel, tuned.get(kernel.name, _NOT_TUNED))
         for graph, kernel in few(found, lengths.KERNELS, "kernel_rows", more)
     ]
 
 
 def _kernel(
-    index: Index, graph: CompiledGraph, kernel: inductor.Kernel, tuned: Sequence[inductor.Choice]
+    index: Index, graph: CompiledGraph, kernel: inductor.Kernel, tuned: inductor.TritonTuning
 ) -> rows.KernelRow:
     more: dict[str, int] = {}
     return rows.KernelRow(
@@ -78,9 +79,9 @@ def _kernel(
         len(kernel.nodes),
         [
             rows.Choice(c.name, c.backend, c.time_ms, c.failed, c.config or None)
-            for c in few(tuned, lengths.CONFIGURATIONS, "tuned", more)
+            for c in few(tuned.choices, lengths.CONFIGURATIONS, "tuned", more, total=tuned.count)
         ],
-        len(tuned),
+        tuned.count,
         more,
     )
 

@@ -83,6 +83,8 @@ def got_value(got: Mapping[str, Any]) -> Any:
     value = got.get("v")
     if got.get("t") in CONTAINERS or got.get("t") in ("size", "tensor"):
         return got["t"]
+    if isinstance(value, str) and got.get("t") == "str" and isinstance(got.get("len"), int):
+        return f"{value}... ({max(got['len'] - len(value), 0):,} more characters)"
     if isinstance(value, str) and got.get("t") == "object":
         return value.rpartition(".")[2]
     if isinstance(value, float) and not math.isfinite(value):

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from compilescope.capture._clipped import clipped
 from compilescope.capture._patches import HookMissingError, Patch, Wrapper, patch
 from compilescope.capture._session import Session
 from compilescope.capture._stacks import Stacks
@@ -197,7 +198,7 @@ def _is_limit(error: BaseException) -> bool:
 def _text(error: BaseException) -> str | None:
     """torch's exceptions carry their message in ``args``; a user's own __str__ is not run."""
     message = error.args[0] if error.args and type(error.args[0]) is str else None
-    return None if message is None else message[:MAX_REASON]
+    return None if message is None else clipped(message, MAX_REASON)
 
 
 def _limit_in_force(conversion: Conversion) -> tuple[int | None, str]:

@@ -42,11 +42,14 @@ class Recheck:
         self.unchecked: Counter[str] = Counter()
 
     def run(self, root: Any) -> None:
-        for manager, source in _managers(root):
+        managers = _Managers(root)
+        for manager, source in managers:
             if hasattr(manager, "get_key_value_managers"):
                 self._attempt("DICT_LENGTH", self._dict_length, source)
             for leaf in manager.get_leaf_guards():
                 self._attempt(type(leaf).__name__, self._leaf, leaf, source)
+        if managers.left:
+            self.unchecked["over the limit"] += managers.left
         for leaf in root.get_epilogue_lambda_guards():
             self._attempt(type(leaf).__name__, self._epilogue, leaf)
 
@@ -173,15 +176,24 @@ def _kind_of_holder(holder: Any) -> str:
     return "class" if is_a(holder, type) else "object"
 
 
-def _managers(root: Any) -> Iterator[tuple[Any, str]]:
-    """Every guard manager with the source of the value it guards, in torch's own order."""
-    stack, seen = [root], 0
-    while stack and seen < MAX_LEAVES:
-        manager = stack.pop()
-        seen += 1
-        yield manager, manager.get_source()
-        children = list(manager.get_child_managers())
-        if hasattr(manager, "get_key_value_managers"):
-            for pair in manager.get_key_value_managers().values():
-                children += [m for m in pair if m is not None]
-        stack.extend(reversed(children))
+class _Managers:
+    """Guard managers with the source of the value each guards, in torch's own order; ``left``: how many that
+    were met are not among them, with all that hangs below.
+    """
+
+    def __init__(self, root: Any) -> None:
+        self._root = root
+        self.left = 0
+
+    def __iter__(self) -> Iterator[tuple[Any, str]]:
+        stack, seen = [self._root], 0
+        while stack and seen < MAX_LEAVES:
+            manager = stack.pop()
+            seen += 1
+            yield manager, manager.get_source()
+            children = list(manager.get_child_managers())
+            if hasattr(manager, "get_key_value_managers"):
+                for pair in manager.get_key_value_managers().values():
+                    children += [m for m in pair if m is not None]
+            stack.extend(reversed(children))
+        self.left = len(stack)

@@ -11,6 +11,7 @@ import math
 import sys
 from typing import Any
 
+from compilescope.capture._clipped import clipped
 from compilescope.capture._inductor_ids import write
 from compilescope.capture._inductor_nodes import user_frame
 from compilescope.capture._patches import Patch, Wrapper, patch
@@ -121,6 +122,7 @@ class Autotuning:
             "compile": str(getattr(autotuner, "compile_id", None) or "") or None,
             "is_backward": bool(getattr(autotuner, "is_backward", False)),
             "configs": [_config(launcher, ms) for launcher, ms in list(timings.items())[:MAX_CHOICES]],
+            "count": len(timings),
         }
         write(self._session, "triton_autotune", fields)
 
@@ -139,8 +141,10 @@ class _FailedChoices(logging.Handler):
             self._session.safely(self._keep, record)
 
     def _keep(self, record: logging.LogRecord) -> None:
-        if len(self._texts) < MAX_CHOICES:
-            text = record.getMessage()[:MAX_TEXT]
+        if len(self._texts) >= MAX_CHOICES:
+            self._session.writer.lost("reasons of failed candidates: more than are kept of one operation")
+        else:
+            text = clipped(record.getMessage(), MAX_TEXT)
             self._texts.append(text)
             name = _choice_at_hand()
             if name is not None:
@@ -189,7 +193,7 @@ def _choice(choice: Any, timings: dict[str, Any], reasons: dict[str, str]) -> di
         described["why"] = reasons[choice.name]
     description = getattr(choice, "description", None)
     if isinstance(description, str) and description:
-        described["config"] = description[:MAX_TEXT]
+        described["config"] = clipped(description, MAX_TEXT)
     return described
 
 

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from compilescope.capture._clipped import clipped
 from compilescope.capture._stacks import Stacks
 
 MAX_ORIGINS = 64  # FX nodes kept per scheduler node; the number of all of them is kept beside them
-MAX_ARGUMENTS = 64
 MAX_STATEMENT = 400
 MAX_FRAMES = 40
 _CALL_LINES = frozenset(
@@ -76,8 +76,8 @@ def _part(leaf: Any) -> dict[str, Any]:
     reads_writes = leaf.read_writes
     return {
         "name": leaf.get_name(),
-        "reads": sorted({dep.name for dep in reads_writes.reads})[:MAX_ARGUMENTS],
-        "writes": sorted({dep.name for dep in reads_writes.writes})[:MAX_ARGUMENTS],
+        "reads": sorted({dep.name for dep in reads_writes.reads}),
+        "writes": sorted({dep.name for dep in reads_writes.writes}),
         "bytes": _accessed_bytes(leaf),
     }
 
@@ -136,7 +136,7 @@ def described_call(line: Any) -> dict[str, Any] | None:
         return {
             "line": kind,
             "kernel": str(line.kernel_name),
-            "args": [str(arg) for arg in line.call_args[:MAX_ARGUMENTS]],
+            "args": [str(arg) for arg in line.call_args],
             "triton": bool(line.triton),
             "device": str(line.device),
         }
@@ -150,5 +150,5 @@ def described_call(line: Any) -> dict[str, Any] | None:
             "device": str(node.get_device()),
         }
     if isinstance(line, str) and "(" in line and not line.lstrip().startswith("#"):
-        return {"line": "str", "text": line.strip()[:MAX_STATEMENT]}
+        return {"line": "str", "text": clipped(line.strip(), MAX_STATEMENT)}
     return None

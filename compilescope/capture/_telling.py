@@ -54,7 +54,8 @@ def _scalar(value: Any, kind: type) -> dict[str, Any] | None:
     if kind is float:
         return {"t": "float", "v": value if math.isfinite(value) else str(value)}
     if kind is str:
-        return {"t": "str", "v": value[:MAX_TEXT]}
+        told = {"t": "str", "v": value[:MAX_TEXT]}
+        return told if len(value) <= MAX_TEXT else {**told, "len": len(value)}
     if is_one_of(kind, torch.dtype, torch.device, torch.layout, torch.memory_format):
         return {"t": short_name(kind), "v": str(value)}
     if is_a(value, torch.Tensor):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from compilescope.capture._clipped import clipped
 from compilescope.capture._session import Session
 
 LOGGERS = (
@@ -36,7 +37,7 @@ class WarningHandler(logging.Handler):
         message: dict[str, Any] = {
             "logger": record.name,
             "level": record.levelname,
-            "text": record.getMessage()[:MAX_TEXT],
+            "text": clipped(record.getMessage(), MAX_TEXT),
         }
         self._session.writer.record("log", {"m": message}, c=self._session.current_compile_id())
 

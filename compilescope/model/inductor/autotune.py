@@ -85,7 +85,8 @@ def merged(records: Iterable[Autotuning], phases: Iterable[Autotuning]) -> tuple
 def triton_tuning(m: Mapping[str, Any], key: GraphKey | None = None) -> TritonTuning:
     """A `triton_autotune` record."""
     choices = [_config(row) for row in _rows(m.get("configs"))]
-    return TritonTuning(str(m.get("kernel")), tuple(sorted(choices, key=_rank)), key)
+    count = max(_number(m.get("count")) or 0, len(choices))
+    return TritonTuning(str(m.get("kernel")), tuple(sorted(choices, key=_rank)), key, count)
 
 
 def kernel_info(text: str | None) -> Mapping[str, Any]:

@@ -315,6 +315,7 @@ class TritonTuning:
     kernel: str
     choices: tuple[Choice, ...]
     key: GraphKey | None = None
+    count: int = 0  # with those that the recording does not list
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from compilescope.analysis import Report, build_report, lengths
+from compilescope.analysis.value_guard import got_value
 from compilescope.recording import Writer, open_recording
 from compilescope.views import json as json_view
 
@@ -123,3 +124,8 @@ def test_a_huge_graph_loses_nothing_silently(huge: Path, monkeypatch: pytest.Mon
 def test_a_cut_text_says_how_much_is_gone(huge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     report = _told(huge, monkeypatch, None)
     assert report.cache_misses[1].changes[0].before == "a" * 200 + "... (701 more characters)"
+
+
+def test_a_value_of_which_the_recording_has_the_start_says_so() -> None:
+    assert got_value({"t": "str", "v": "a" * 80, "len": 100}) == "a" * 80 + "... (20 more characters)"
+    assert got_value({"t": "str", "v": "abc"}) == "abc"

@@ -148,7 +148,7 @@ def test_a_class_attribute_wins_over_a_table_that_only_modules_have() -> None:
         (True, {"t": "bool", "v": True}),
         (3, {"t": "int", "v": 3}),
         (0.5, {"t": "float", "v": 0.5}),
-        ("a" * 100, {"t": "str", "v": "a" * 80}),
+        ("a" * 100, {"t": "str", "v": "a" * 80, "len": 100}),
         ("\ud800", {"t": "str", "v": "\ud800"}),
         (torch.float16, {"t": "dtype", "v": "torch.float16"}),
         (torch.device("meta"), {"t": "device", "v": "meta"}),
