@@ -6,6 +6,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from compilescope.bucketing._torch import compile_lock, user_line
 from compilescope.bucketing.compile import CapturedGraph, CompiledRung, at_sizes, compile_rung
 from compilescope.bucketing.concretize import literal_copy
 from compilescope.bucketing.dispatch import Dispatch, PadRung, Served
+from compilescope.bucketing.gaps import gap
 from compilescope.bucketing.graphs import CudaGraphs
 from compilescope.bucketing.guards import UnreachableGuardError
 from compilescope.bucketing.identify import BoundName, symbols_of, traced_value
@@ -81,6 +83,7 @@ class Entry:
         self._shared: dict[tuple[str, ...], tuple[str, Any]] = {}
         self._dynamic: tuple[CompiledRung, tuple[str, ...]] | None = None
         self._splits = 0
+        self._covered: dict[str, list[tuple[str, ...]]] = {}
         self._tagged_calls = 0
         self.dispatch = Dispatch(
             [captured.reach[symbol] for symbol in self._symbols],
@@ -190,7 +193,8 @@ class Entry:
         if self._graphs is not None:
             artifact = self._graphs.wrap(self.number, job.label, self._captured, compiled, artifact)
         conditions = tuple(dict.fromkeys((*self._span_terms(spans), *compiled.predicate)))
-        if job.kind == "dynamic":
+        parts += self._left_out(replace(job, spans=spans), conditions)
+        if job.kind == "dynamic" and job.split_from is None:
             self._dynamic = compiled, conditions
         served = Served(job.label, _OUTCOMES[job.kind], artifact, conditions)
         padded: PaddedCall | None = None
@@ -278,6 +282,17 @@ class Entry:
                 parts = list(remainder(job, symbol, spans[symbol], self._captured.shape_env))
                 self._splits += len(parts)
         return spans, parts
+
+    def _left_out(self, job: Job, conditions: tuple[str, ...]) -> list[Job | Refusal]:
+        """A further job for sizes of the range that the code is not for although its span holds them."""
+        assert self._captured is not None
+        covered = self._covered.setdefault(job.split_from or job.label, [])
+        covered.append(conditions)
+        if self._splits >= MAX_SPLITS:
+            return []
+        part = gap(job, covered, self._captured.reach, self._captured.shape_env)
+        self._splits += part is not None
+        return [] if part is None else [part]
 
     def _artifact(self, job: Job, compiled: CompiledRung) -> tuple[Any, str | None]:
         """Ranges often yield the very same code: they share one artifact."""
