@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import builders
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -111,3 +113,17 @@ def test_source_lines_are_shown_and_marked(open_report) -> None:
     tab = open_report(builders.rich(), sources={"25_hot_loop_break.py": source})
     marked = tab.page.locator("#break-25-hot-loop-break-py-13 .here")
     assert "line_13 = 13" in marked.inner_text()
+
+
+def test_a_long_line_of_code_does_not_push_columns_out_of_sight(open_report) -> None:
+    rich = builders.rich()
+    line = "x = " + "f(y) + " * 30 + "1"
+    row = replace(rich.recompiles[0], file="train.py", line=2, code=line)
+    wide = {"width": 1400, "height": 800}
+    tab = open_report(
+        replace(rich, recompiles=[row]), sources={"train.py": f"import f\n{line}\n"}, viewport=wide
+    )
+    assert tab.page.locator("section[aria-labelledby=recompiles] pre.lines").count() == 1
+    hidden = "(box) => box.scrollWidth - box.clientWidth"
+    table = tab.page.locator("section[aria-labelledby=recompiles] .scroll").first
+    assert table.evaluate(hidden) <= 1
