@@ -61,6 +61,12 @@ class Operation:
         return any(self.rows(tensor).has_axis for tensor in self.tensors)
 
     @property
+    def attention_mask(self) -> torch.Tensor | None:
+        """What attention adds to its scores, or allows: infinite entries of it reach no gradient."""
+        mask: torch.Tensor | None = self.get("attn_mask", self.get("attn_bias"))
+        return mask
+
+    @property
     def numbers(self) -> list[Any]:
         """Every argument, or item of one, that is no tensor."""
         return [each for each in _flat(self.arguments.values()) if not isinstance(each, torch.Tensor)]

@@ -23,7 +23,7 @@ from compilescope.bucketing.padding.rules import (
     attention_rule,
     pointwise_rule,
 )
-from compilescope.bucketing.padding.values import ANYTHING, FINITE, TRUTH
+from compilescope.bucketing.padding.values import ANYTHING, FINITE, TRUTH, Values, exactly
 
 _SOFTMAX = ("_softmax", "_log_softmax", "logsumexp")
 """Infinities may go in, and a slope is a number where the result is."""
@@ -72,7 +72,7 @@ class RowTracker(TorchDispatchMode):  # type: ignore[misc]
             return known
         if any(self.carries(size) for size in tensor.shape):
             raise self.refusal("a tensor of unknown origin", "has a padded size")
-        return Rows((None,) * tensor.dim(), TRUTH if tensor.dtype == torch.bool else FINITE)
+        return Rows((None,) * tensor.dim(), _known(tensor) or _of_dtype(tensor))
 
     def has_gradient(self, tensors: Sequence[torch.Tensor]) -> bool:
         """Whether a gradient may flow into one of them."""
@@ -117,7 +117,8 @@ class RowTracker(TorchDispatchMode):  # type: ignore[misc]
             among = each.among
             if operation.name in MOVES_ENTRIES and tensor.dtype in COUNTING:
                 among = self.rows(operation.tensors[0]).among
-            self._store(operation, tensor, Rows(each.axes, each.whole, masks | each.masks, among))
+            whole = _known(tensor) or each.whole
+            self._store(operation, tensor, Rows(each.axes, whole, masks | each.masks, among))
 
     def attention(self, arguments: Mapping[str, Any], result: Any) -> None:
         """scaled_dot_product_attention, seen before it becomes what this device has for it."""
@@ -176,7 +177,8 @@ class RowTracker(TorchDispatchMode):  # type: ignore[misc]
         if operation.name in _SOFTMAX:
             is_safe = all(axis.pads.number for axis in rows.axes if axis is not None)
         else:
-            given = [axis for each in operation.tensors for axis in self._float_axes(each)]
+            tensors = [each for each in operation.tensors if each is not operation.attention_mask]
+            given = [axis for each in tensors for axis in self._float_axes(each)]
             made = [axis for axis in rows.axes if axis is not None]
             is_safe = operation.name in BEARS_INFINITY or all(axis.pads.finite for axis in (*given, *made))
         if not is_safe:
@@ -259,6 +261,15 @@ def _same_axes(before: Rows, after: Rows) -> bool:
         (a is None) == (b is None) and (a is None or b is None or a.aligns_with(b))
         for a, b in zip(before.axes, after.axes, strict=True)
     )
+
+
+def _known(tensor: torch.Tensor) -> Values | None:
+    """A number that the graph makes of numbers: fake tensors carry it."""
+    value = getattr(tensor, "constant", None)
+    if value is None or value.numel() != 1 or value.is_complex():
+        return None
+    with torch.utils._python_dispatch._disable_current_modes():
+        return exactly(value.item())
 
 
 def _untouched(operation: Operation) -> list[Rows]:

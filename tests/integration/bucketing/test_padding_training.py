@@ -185,6 +185,31 @@ def test_what_no_gradient_flows_into_may_be_infinite(check: Any) -> None:
     assert served(model) == {"padded": 2, "exact": 2}
 
 
+ATTENTION = torch.nn.MultiheadAttention(6, 2, batch_first=True)
+
+
+def attended(x: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
+    both = torch.stack([x, x * 2])
+    return ATTENTION(both, both, both, key_padding_mask=~m.expand(2, -1), need_weights=False)[0]
+
+
+def biased(x: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
+    """A mask that is added, and a constant that scales as it is often written."""
+    bias = torch.zeros(m.shape).masked_fill(~m, float("-inf"))
+    query = ATTENTION.out_proj(x)[None] / torch.sqrt(torch.tensor(6, dtype=torch.float))
+    return F.scaled_dot_product_attention(query, query, query, attn_mask=bias[None, None])
+
+
+@pytest.mark.parametrize("function", [attended, biased])
+def test_gradients_through_attention_with_an_infinite_mask(function: Callable[..., Any], check: Any) -> None:
+    model = padded(function, XM, fallback="eager")
+    for size in SIZES:
+        make = lambda n=size: [torch.randn(n, 6, requires_grad=True), torch.arange(n) != 1]  # noqa: E731
+        check(function, model, make, [*ATTENTION.parameters()])
+    assert refusals(model) == []
+    assert served(model) == {"padded": 2, "exact": 2}
+
+
 def test_a_gradient_is_not_shared_out_among_padded_rows(check: Any) -> None:
     weight = torch.nn.Parameter(torch.randn(6, 6))
 

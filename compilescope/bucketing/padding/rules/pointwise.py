@@ -56,8 +56,11 @@ def _combined(operation: Operation, operands: list[Any], out: torch.Tensor) -> R
     axes = tuple(_axis(operation, operands, out, dim) for dim in range(out.dim()))
     given = [_whole(operation, each) for each in operands]
     whole = of_operation(_name(operation), given)
-    if whole == ANYTHING and not operation.has_rows and all(each.finite for each in given):
-        whole = FINITE  # computed without padded rows: the same in both, and taken to be finite as inputs are
+    if whole == ANYTHING and all(each.finite for each in given):
+        # Of real rows this is what eager computes, and taken to be finite as its inputs are.
+        whole = FINITE
+        for axis in axes:
+            whole = whole if axis is None else whole.join(axis.pads)
     return Rows(axes, _typed(whole, out))
 
 

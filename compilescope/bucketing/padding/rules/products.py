@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from compilescope.bucketing.padding.operation import Operation, sizes
+from compilescope.bucketing.padding.operation import Operation, sizes, tensors_in
 from compilescope.bucketing.padding.rows import Axis, Rows
 from compilescope.bucketing.padding.values import INF, LOWEST, Values, exactly, of_operation
 
@@ -91,7 +91,7 @@ def attention(operation: Operation) -> Rows:
     _check_leading(operation, query, key, value)
     if any(operation.carries(operation.get(name)) for name in ("scale", "dropout_p")):
         raise operation.refuse("computes with the padded size as a number")
-    mask = operation.get("attn_mask")
+    mask = operation.attention_mask
     if mask is not None:
         _check_mask(operation, operation.rows(mask), query)
     if key.axes[-2] is not None or value.axes[-2] is not None:
@@ -100,6 +100,20 @@ def attention(operation: Operation) -> Rows:
         operation.note_random()
     finite = Values(finite=all(rows.whole.finite for rows in (query, key, value)))
     return Rows((*(axis and axis.with_pads(finite) for axis in query.axes[:-1]), None), finite)
+
+
+def fused_attention(operation: Operation) -> list[Rows]:
+    """What attention becomes on a device, seen where it is called from within another function of torch."""
+    found = attention(operation)
+    _, *beside = tensors_in(operation.result)
+    return [found, *(Rows(_carried(operation, each, found)) for each in beside)]
+
+
+def _carried(operation: Operation, tensor: torch.Tensor, found: Rows) -> tuple[Axis | None, ...]:
+    """Sums of each query, whose dimensions are the first of the result's."""
+    own = found.axes[: tensor.dim()] + (None,) * (tensor.dim() - len(found.axes))
+    sizes_and_axes = zip(tensor.shape, own, strict=True)
+    return tuple(axis if operation.carries(size) else None for size, axis in sizes_and_axes)
 
 
 def _check_hidden(operation: Operation, query: Rows, key: Rows, value: Rows) -> None:
@@ -113,7 +127,7 @@ def _check_hidden(operation: Operation, query: Rows, key: Rows, value: Rows) -> 
         if queries is None or not queries.aligns_with(keys):
             raise operation.refuse("is causal over queries and keys that do not belong together")
         return
-    mask = operation.get("attn_mask")
+    mask = operation.attention_mask
     hides = operation.rows(mask).axes[-1] if mask is not None else None
     hidden = 0.0 if mask is not None and mask.dtype == torch.bool else lowest(mask)
     if hides is None or not hides.aligns_with(keys) or not hides.seen.is_at_most(hidden):
@@ -186,14 +200,23 @@ def _contract(operation: Operation, first: Axis | None, second: Axis | None) -> 
 def _result(axes: tuple[Axis | None, ...], first: Rows, second: Rows) -> Rows:
     """Rows of zeros stay zeros."""
     values = Values(finite=first.whole.finite and second.whole.finite)
-    zero = exactly(0)
-    return Rows(
-        tuple(
-            axis and axis.with_pads(zero if values.finite and axis.pads == zero else values) for axis in axes
-        ),
-        values,
-    )
 
+    def pads(axis: Axis) -> Values:
+        other = second if axis in first.axes else first
+        if axis in first.axes and axis in second.axes:
+            return values
+        finite = axis.pads.finite and other.whole.finite
+        return exactly(0) if finite and axis.pads.only == 0 else Values(finite=finite)
+
+    return Rows(tuple(axis and axis.with_pads(pads(axis)) for axis in axes), values)
+
+
+_FUSED = (
+    "_scaled_dot_product_flash_attention_for_cpu",
+    "_scaled_dot_product_flash_attention",
+    "_scaled_dot_product_efficient_attention",
+    "_scaled_dot_product_cudnn_attention",
+)
 
 RULES: dict[str, Any] = {
     "mm": mm,
@@ -204,4 +227,5 @@ RULES: dict[str, Any] = {
     "dot": dot,
     "linear": linear,
     "convolution": convolution,
+    **dict.fromkeys(_FUSED, fused_attention),
 }
