@@ -26,7 +26,7 @@ from compilescope.analysis.graphs import graphs
 from compilescope.analysis.guard_costs import guard_costs
 from compilescope.analysis.index import Index
 from compilescope.analysis.ladders import ladders
-from compilescope.analysis.left_out import left_out, missed
+from compilescope.analysis.left_out import left_out, missed, unplanned
 from compilescope.analysis.lengths import few
 from compilescope.analysis.limits import limit_hits
 from compilescope.analysis.paths import Paths, called
@@ -128,7 +128,10 @@ def report_of(run: Run) -> Report:
     )
     # A first page has no plan: it would load numpy.
     detailed = any(process.detail for process in run.processes)
-    return replace(report, ladders=ladders(report)) if detailed else report
+    if not detailed:
+        return report
+    report = replace(report, ladders=ladders(report, more=more))
+    return replace(report, missing=[*report.missing, *unplanned(more)])
 
 
 def _indexes(run: Run) -> list[Index]:

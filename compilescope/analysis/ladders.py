@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from compilescope.analysis import lengths
 from compilescope.analysis.report_ladder import (
     Ladder,
     LadderBar,
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 
 CPU_S = 0.5  # what the plans of one report may take; a single one is never cut off
 _FEWEST_CALLS = 8
-_MOST_FRAMES = 8
 _MOST_SIZES = 4000  # distinct ones of a plan that still is a matter of a tenth of a second
 _CURVE_POINTS = 24
 
 
-def ladders(report: Report, *, cpu_s: float = CPU_S) -> list[Ladder]:
-    """One for each function whose sizes changed, most calls first, until ``cpu_s`` is used up.
+def ladders(report: Report, *, cpu_s: float = CPU_S, more: dict[str, int] | None = None) -> list[Ladder]:
+    """One for each function whose sizes changed, most calls first, until ``cpu_s`` is used up. How many were
+    not looked at for that is put into ``more``.
 
     Numpy is loaded only when there is something to plan.
     """
@@ -41,8 +42,11 @@ def ladders(report: Report, *, cpu_s: float = CPU_S) -> list[Ladder]:
 
     started = time.process_time()
     found: list[Ladder] = []
-    for each in frames_with_traffic(report)[:_MOST_FRAMES]:
-        if each.traffic.calls < _FEWEST_CALLS or time.process_time() - started > cpu_s:
+    worth_it = [each for each in frames_with_traffic(report) if each.traffic.calls >= _FEWEST_CALLS]
+    for number, each in enumerate(worth_it):
+        if number >= lengths.LADDERS or time.process_time() - started > cpu_s:
+            if more is not None:
+                more["ladders"] = len(worth_it) - number
             break
         study = plan_of(report, each)
         if study is not None:

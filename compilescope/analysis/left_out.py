@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from compilescope.analysis import lengths
 from compilescope.analysis.compiled import UNREAD_CODE
@@ -38,6 +38,13 @@ def left_out(
         *(entry for index in indexes for entry in _of_process(index)),
     ]
     return [Missing(f"{number:,} more {what}", why) for number, what, why in found if number > 0]
+
+
+def unplanned(more: Mapping[str, int]) -> list[Missing]:
+    """Bucket ladders for which there was no time."""
+    left = more.get("ladders", 0)
+    why = "the functions with most calls are planned first, for half a second"
+    return [Missing(f"{left:,} more functions with a planned bucket ladder", why)] if left else []
 
 
 def _of_graphs(graphs: Sequence[Graph]) -> Iterator[tuple[int, str, str]]:

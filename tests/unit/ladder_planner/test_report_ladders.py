@@ -68,7 +68,9 @@ def test_the_three_series_are_there_to_draw() -> None:
 def test_planning_ends_when_its_time_is_used_up() -> None:
     report = build_report(open_recording(CASE))
     assert len(ladders(report)) == 1
-    assert ladders(report, cpu_s=-1.0) == []
+    more: dict[str, int] = {}
+    assert ladders(report, cpu_s=-1.0, more=more) == []
+    assert more == {"ladders": 1}
     assert ladders(replace(report, sizes=[])) == []
 
 
