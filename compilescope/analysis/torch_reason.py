@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from compilescope.analysis import global_state
@@ -46,10 +47,16 @@ def message_of(reason: str) -> str:
 
 def read(message: str, state: Mapping[str, Any]) -> list[Change] | None:
     """Changes a message states in words; None when the message is guard code instead."""
+    found = _matched(message)
+    return None if found is None else found[1](found[0], state)
+
+
+@lru_cache(maxsize=1 << 12)  # of an entry torch says the same each time that it fails
+def _matched(message: str) -> tuple[re.Match[str], Read] | None:
     for pattern, reader in _PATTERNS:
         match = pattern.match(message)
         if match:
-            return reader(match, state)
+            return match, reader
     return None
 
 
