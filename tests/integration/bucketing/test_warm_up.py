@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch._dynamo.utils import counters
 
-from compilescope.bucketing import bucketed
+from compilescope.bucketing import Pad, bucketed
 from compilescope.ladder import BucketLadder
 
 LADDER = BucketLadder.pins([16, 24, 32, 48]) | BucketLadder.range(49, 128, hint=96)
@@ -185,3 +185,64 @@ def test_a_bucketed_module_is_the_module_to_those_who_save_and_train_it() -> Non
     assert not block.training
     with pytest.raises(AttributeError):
         model.nothing  # noqa: B018
+
+
+class Pooled(torch.nn.Module):
+    """Refuses a single row, as batch norm does while it trains."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if x.shape[0] == 1:
+            raise ValueError("more than one row is wanted")
+        return x - x.mean(0)
+
+
+ONES = {
+    "pads": (BucketLadder.pads([4, 8]), [Pad("x", 0)], Block),
+    "range": (BucketLadder.range(1, 8, hint=4), None, Block),
+    "rung of 1": (BucketLadder.pads([1, 8]), [Pad("x", 0)], Block),
+    "a pin elsewhere": (BucketLadder.pins([4]) | BucketLadder.range(1, 8), None, Block),
+}
+
+
+@pytest.mark.parametrize("case", ONES)
+def test_a_size_of_one_that_the_ladder_serves_is_traced_too(case: str) -> None:
+    ladder, pad, make = ONES[case]
+    block = make()
+    model = bucketed(block, ladder, DIMS, pad=pad, inner="aot_eager")
+    model.warm_up(torch.randn(3, 8))
+    before = compiles()
+    with torch.compiler.set_stance("fail_on_recompile"):
+        for size in (1, 2, 3, 8, 1):
+            for grad in (True, False):
+                x = torch.randn(size, 8)
+                with torch.set_grad_enabled(grad):
+                    torch.testing.assert_close(model(x), block(x), rtol=1e-4, atol=1e-5)
+    assert compiles() == before
+
+
+def test_ones_of_two_symbols() -> None:
+    ladder = {"batch": BucketLadder.range(1, 8, hint=4), "length": BucketLadder.range(1, 64, hint=16)}
+    block = Block()
+    model = bucketed(block, ladder, {"x": {0: "batch", 1: "length"}}, inner="aot_eager")
+    model.warm_up(torch.randn(3, 5, 8))
+    before = compiles()
+    with torch.compiler.set_stance("fail_on_recompile"), torch.no_grad():
+        for shape in ((1, 1, 8), (1, 7, 8), (6, 1, 8), (6, 7, 8)):
+            x = torch.randn(shape)
+            torch.testing.assert_close(model(x), block(x), rtol=1e-4, atol=1e-5)
+    assert compiles() == before
+
+
+def test_a_model_that_takes_no_single_row_is_warmed_up_all_the_same() -> None:
+    net = Pooled()
+    model = bucketed(net, BucketLadder.range(1, 8, hint=4), DIMS, inner="aot_eager")
+    done = model.warm_up(torch.randn(3, 8), grad=False)
+    assert done.compiled > 0
+    x = torch.randn(5, 8)
+    torch.testing.assert_close(model(x), net(x))
+
+
+def test_sizes_declared_from_two_are_not_traced_at_one() -> None:
+    model = bucketed(Block(), BucketLadder.range(2, 8, hint=4).within(2, 8), DIMS, inner="aot_eager")
+    model.warm_up(torch.randn(3, 8), grad=False)
+    assert len(model.backend.entries) == 1
