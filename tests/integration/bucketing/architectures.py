@@ -108,24 +108,6 @@ def vision() -> Case:
     )
 
 
-def speech() -> Case:
-    from transformers import Wav2Vec2Config, Wav2Vec2Model
-
-    config = Wav2Vec2Config(
-        **{key: value for key, value in SMALL.items() if key != "max_position_embeddings"},
-        conv_dim=(16, 16),
-        conv_kernel=(4, 3),
-        conv_stride=(2, 2),
-        num_feat_extract_layers=2,
-        num_conv_pos_embeddings=4,
-        num_conv_pos_embedding_groups=2,
-        apply_spec_augment=False,
-    )
-    refused = "convolution over padded rows reaches"
-    make = lambda n: {"input_values": torch.randn(2, 16 * n)}  # noqa: E731
-    return Case(Wav2Vec2Model(config), make, {"input_values": 1}, {"input_values": 0}, refused)
-
-
 class Pooled(torch.nn.Module):
     """torch's own layers, and a head over the mean of real tokens."""
 
@@ -230,7 +212,6 @@ CASES: dict[str, Callable[[], Case]] = {
     "BART": lambda: translator("Bart", encoder_layers=2, decoder_layers=2, **BART),
     "CLIP of texts": clip_of_texts,
     "ViT, padded batch": vision,
-    "wav2vec2": speech,
     "torch's encoder, pooled": lambda: of_tokens(Pooled()),
     "diffusion transformer": diffusion,
     "convolutions, padded batch": images,

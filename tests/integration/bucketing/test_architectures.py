@@ -69,9 +69,7 @@ def test_padded_is_eagers_or_refused(name: str) -> None:
         assert {"padded", "exact", "dynamic"} <= outcomes(model)
 
 
-@pytest.mark.parametrize(
-    "name", ["Llama", "Mixtral", "BERT", "T5 encodes", "wav2vec2", "convolutions, padded batch"]
-)
+@pytest.mark.parametrize("name", ["Llama", "Mixtral", "BERT", "T5 encodes", "convolutions, padded batch"])
 def test_pins_and_ranges_are_eagers(name: str) -> None:
     pytest.importorskip("transformers")
     case = CASES[name]()
