@@ -17,7 +17,9 @@ import pytest
 from compilescope.analysis import Report, build_report, lengths
 from compilescope.analysis.value_guard import got_value
 from compilescope.recording import Writer, open_recording
+from compilescope.views import html, text
 from compilescope.views import json as json_view
+from compilescope.views.tui.tables.kernels import KERNELS
 
 CORPUS = Path(__file__).parents[3] / "fixtures" / "corpus"
 RECORDINGS = sorted([*(CORPUS / "recordings").glob("*.zip"), *(CORPUS / "compiled").glob("*.zip")])
@@ -129,3 +131,16 @@ def test_a_cut_text_says_how_much_is_gone(huge: Path, monkeypatch: pytest.Monkey
 def test_a_value_of_which_the_recording_has_the_start_says_so() -> None:
     assert got_value({"t": "str", "v": "a" * 80, "len": 100}) == "a" * 80 + "... (20 more characters)"
     assert got_value({"t": "str", "v": "abc"}) == "abc"
+
+
+def test_page_terminal_and_explorer_say_how_many_more(huge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = _told(huge, monkeypatch, None)
+    graph, memory = report.graphs[0], report.graphs[0].memory
+    assert memory is not None
+    page = html.render(report)
+    assert f"and {memory.live_count - 8} more buffers live at the peak" in page
+    assert f"and {graph.more['crossings'] + len(graph.crossings) - 8} more of these" in page
+    told = text.render_details(report, text.Wanted(graphs=True))
+    assert f"and {graph.more['kernel_rows']:,} more kernels" in told
+    lists = dict(KERNELS.card(KERNELS.rows(report)[0]).groups())
+    assert f"memory: {memory.more['live_at_peak']:,} more live at peak" in lists["not listed of the graph"]
