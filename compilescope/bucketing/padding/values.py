@@ -32,7 +32,7 @@ class Values:
     def __post_init__(self) -> None:
         if self.finite or self.low == self.high:
             object.__setattr__(self, "number", True)
-        if self.number and -INF < self.low and self.high < INF:
+        if self.number and self.low > -INF and self.high < INF:
             object.__setattr__(self, "finite", True)
         if self.finite or self.high < INF:
             object.__setattr__(self, "below_inf", True)

@@ -59,8 +59,10 @@ def test_padded_is_eagers_or_refused(name: str) -> None:
         for n in (12, 6, 9, 5, 14, 2):
             assert_eagers(model, case, n)
         assert (counters["stats"]["unique_graphs"], len(model.backend.events())) == before
-        refused = {event.reason for event in model.backend.events() if isinstance(event, RungRefused)}
         assert_eagers(model, case, 1)
+    reasons = {event.reason for event in model.backend.events() if isinstance(event, RungRefused)}
+    # Dynamo makes a size of one a constant: that graph has no rungs of its own.
+    refused = {reason for reason in reasons if "== 1 in this graph" not in reason}
     if case.refused:
         assert any(case.refused in reason for reason in refused)
         assert "padded" not in outcomes(model)

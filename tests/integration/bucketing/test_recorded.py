@@ -83,7 +83,7 @@ def test_padding_is_counted_and_what_it_copies(tmp_path: Path) -> None:
         with torch.no_grad():
             for size in (10, 16, 20, 20, 40):
                 model(torch.randn(size, 8))
-    small, large, dynamic = rungs_of(tmp_path / "r", model)
+    small, large, dynamic = (rung for rung in rungs_of(tmp_path / "r", model) if rung.kind != "eager")
     assert (small.kind, small.hits, small.padded_rows) == ("pad", 2, 6)
     assert small.padded_share == round(6 / 32, 4)
     assert (large.hits, large.padded_rows, large.padded_share) == (2, 24, 0.375)
