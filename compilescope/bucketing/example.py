@@ -42,16 +42,19 @@ class NamedTensor:
             mark(tensor, self.dims, self.name)
 
 
-def signature_of(target: Any) -> inspect.Signature:
-    """Of a module's forward, or of a function; of what a wrapper such as DDP hands its arguments on to."""
+def signature_of(target: Any, dims: Dims) -> inspect.Signature:
+    """Of a module's forward, or of a function; of what a wrapper such as DDP hands its arguments on to, where
+    ``dims`` uses those names.
+    """
     is_module = isinstance(target, torch.nn.Module)
     signature = inspect.signature(target.forward if is_module else target)
     kinds = {each.kind for each in signature.parameters.values()}
-    if is_module and kinds == {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}:
+    takes_all = kinds == {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    if is_module and takes_all and any(_path(name)[0] not in signature.parameters for name in dims):
         for name in ("_orig_mod", "module"):
             wrapped = getattr(target, name, None)
             if isinstance(wrapped, torch.nn.Module):
-                return signature_of(wrapped)
+                return signature_of(wrapped, dims)
     return signature
 
 

@@ -34,7 +34,7 @@ class Bucketed:
     def _set_up(self, target: Any, backend: BucketedBackend, **compile_options: Any) -> None:
         self.backend = backend
         self._compile_options = compile_options
-        self._signature = signature_of(target)
+        self._signature = signature_of(target, backend.dims)
         self._named = named_tensors(self._signature, backend.dims)
         # Not by attribute: a module registers modules it is given, and its state would be there twice.
         self.__dict__["_target"] = target

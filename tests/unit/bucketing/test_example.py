@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from compilescope.bucketing.example import Example, named_tensors
+from compilescope.bucketing.example import Example, named_tensors, signature_of
 from compilescope.bucketing.identify import ARGUMENT, TAG
 from compilescope.errors import UsageError
 
@@ -92,3 +92,21 @@ def test_a_name_that_cannot_be_meant(name: str) -> None:
 def test_sizes_that_stand_in_for_zero_and_one_differ() -> None:
     named = named_tensors(inspect.signature(plain), {"x": {0: "a", 1: "b"}, "y": {0: "c"}})
     assert Example(named, (torch.zeros(0, 1),), {"y": torch.zeros(7)}).sizes() == {"a": 7, "b": 8, "c": 9}
+
+
+class Wrapper(torch.nn.Module):
+    """As DDP is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.module = torch.nn.Linear(2, 2)
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        return self.module(*inputs, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("name", "first"), [("inputs", "inputs"), ("inputs[0]", "inputs"), ("input", "input")]
+)
+def test_a_wrapper_has_its_own_names_and_those_of_what_it_wraps(name: str, first: str) -> None:
+    assert next(iter(signature_of(Wrapper(), {name: {0: "n"}}).parameters)) == first
