@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import combinations
 from math import prod
 from typing import Any
 
@@ -17,7 +18,7 @@ from compilescope.bucketing.backend import BucketedBackend
 from compilescope.bucketing.entry import Entry
 from compilescope.bucketing.plan import Job
 from compilescope.bucketing.state import GlobalState
-from compilescope.ladder import JointRung, Pin
+from compilescope.ladder import BucketLadder, JointRung, Pin
 from compilescope.observer import EntryCaptured
 
 _log = logging.getLogger(__name__)
@@ -50,6 +51,30 @@ def capture(backend: BucketedBackend, call: Call, sizes: Mapping[str, int]) -> N
         for joint in (*backend.ladder.exact(), *backend.ladder.pads(), *backend.ladder.ranges()):
             if _is_missing(backend, joint):
                 call(dict(sizes) | {name: rung.tuned_at for name, rung in joint.steps})
+        for ones in _ones(backend, sizes):
+            _try(call, dict(sizes) | ones)
+
+
+def _ones(backend: BucketedBackend, sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """Sizes of 1 that pads and ranges are to serve: Dynamo makes a graph of its own for each set of them."""
+    names = [name for name, each in backend.ladder.ladders if name in sizes and _serves_one(each)]
+    for count in range(1, len(names) + 1):
+        for chosen in combinations(names, count):
+            yield dict.fromkeys(chosen, 1)
+
+
+def _serves_one(ladder: BucketLadder) -> bool:
+    rung = ladder.serving(1)
+    return rung is not None and not isinstance(rung, Pin) and (ladder.minimum or 1) <= 1
+
+
+def _try(call: Call, sizes: Mapping[str, int]) -> None:
+    """A model may not take such a size at all, as batch norm in training: then no request has it."""
+    try:
+        call(sizes)
+    except Exception as refused:
+        text = f"{type(refused).__name__}: {refused}"
+        _log.info("the model does not run at %s and is not warmed up there: %s", dict(sizes), text)
 
 
 def warn_without_graphs(backend: BucketedBackend, target: Any) -> None:
