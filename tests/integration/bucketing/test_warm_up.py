@@ -198,9 +198,9 @@ class Pooled(torch.nn.Module):
 
 ONES = {
     "pads": (BucketLadder.pads([4, 8]), [Pad("x", 0)], Block),
-    "range": (BucketLadder.range(1, 8, hint=4), None, Block),
+    "range": (BucketLadder.range(1, 8, hint=4), (), Block),
     "rung of 1": (BucketLadder.pads([1, 8]), [Pad("x", 0)], Block),
-    "a pin elsewhere": (BucketLadder.pins([4]) | BucketLadder.range(1, 8), None, Block),
+    "a pin elsewhere": (BucketLadder.pins([4]) | BucketLadder.range(1, 8), (), Block),
 }
 
 
