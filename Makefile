@@ -82,7 +82,8 @@ bench-peers: setup  ## the same big raw log through tlparse and tlhub, each in i
 
 .PHONY: fuzz
 fuzz: setup  ## ten minutes of mutated logs and recordings
-	$(PY) tests/benchmarks/recording/fuzz.py --minutes 10
+	$(PY) tests/benchmarks/recording/fuzz.py --minutes 5
+	$(PY) tests/benchmarks/recording/fuzz_commands.py --minutes 5
 
 .PHONY: samples
 samples: setup  ## make reports/samples and the pictures of the documentation again
