@@ -16,7 +16,7 @@ from compilescope.analysis.index import FrameGroup, Index
 from compilescope.analysis.lengths import few
 from compilescope.analysis.report_run import CallTime, FrameSizes, SizeRow, SizeStep
 from compilescope.analysis.size_expr import size_of
-from compilescope.analysis.source_text import readable
+from compilescope.analysis.source_text import is_parameter, readable
 from compilescope.model import Graph
 
 MAX_STEPS = 200
@@ -78,9 +78,10 @@ def _changing(graphs: Iterable[Graph]) -> list[_Dimension]:
     values: dict[_Dimension, list[object]] = defaultdict(list)
     for graph in graphs:
         for placeholder in graph.placeholders:
-            if placeholder.kind == "tensor" and placeholder.source:
+            source = placeholder.source
+            if placeholder.kind == "tensor" and source and not is_parameter(source):
                 for number, size in enumerate(placeholder.shape or ()):
-                    values[(placeholder.source, number)].append(size)
+                    values[(source, number)].append(size)
     changing = {
         dimension: tuple(found)
         for dimension, found in values.items()

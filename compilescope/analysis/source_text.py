@@ -39,6 +39,11 @@ def readable(source: str, *, free_name: str | None = None, modules: Set[str] = f
     return Readable(text, _holder(tree, root, is_global, modules), None if is_global else root)
 
 
+def is_parameter(source: str) -> bool:
+    """Of modules that share code each has its own sizes of these; no call brings them."""
+    return "._parameters[" in source
+
+
 def length_of(text: str) -> str:
     return f"len({text})"
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from compilescope.analysis.report import Frame, Graph, Report
 from compilescope.analysis.size_expr import size_of, symbols_of
-from compilescope.analysis.source_text import readable
+from compilescope.analysis.source_text import is_parameter, readable
 from compilescope.ladder.planner import Traffic, TrafficError
 from compilescope.units import visible
 
@@ -194,7 +194,7 @@ def _dimensions(graph: Graph) -> dict[Dimension, int | str]:
     return {
         (placeholder.source, number): size if isinstance(size, int) else str(size)
         for placeholder in graph.placeholders
-        if placeholder.kind == "tensor" and placeholder.source
+        if placeholder.kind == "tensor" and placeholder.source and not is_parameter(placeholder.source)
         for number, size in enumerate(placeholder.shape or ())
     }
 

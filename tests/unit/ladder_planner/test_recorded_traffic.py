@@ -103,6 +103,16 @@ def test_a_dimension_tied_to_another_is_told_and_is_no_second_symbol() -> None:
     assert counts(found) == {(8, 6): 1, (8, 7): 2, (12, 11): 3, (20, 19): 2}
 
 
+def test_sizes_of_parameters_are_no_traffic() -> None:
+    """Two layers of one class, compiled apart: their code is one, their weights are not of one size."""
+    weight = "self']._modules['l']._parameters['weight"
+    seen = [SizeCount({"s0": 12}, 3), SizeCount({"s0": 20}, 2)]
+    graphs = [graph("0/0", {"x": ["s0"], weight: [64]}, 5, seen), graph("0/1", {"x": [7], weight: [32]}, 2)]
+    (found,) = traffic_from_report(report(graphs))
+    assert found.names == ("x.size(0)",)
+    assert traffic_from_report(report([graph(f"0/{n}", {"x": [8], weight: [n]}, 1) for n in (1, 2)])) == []
+
+
 def test_an_unknown_number_of_calls_makes_the_share_unknown() -> None:
     graphs = [graph("0/0", {"x": [8]}, 2), graph("0/1", {"x": [6]}, 2), graph("0/2", {"x": ["s0"]}, None)]
     (found,) = traffic_from_report(report(graphs))
