@@ -81,7 +81,7 @@ class Entry:
         self._verify = verify
         self._report = report
         self._shared: dict[tuple[str, ...], tuple[str, Any]] = {}
-        self._dynamic: tuple[CompiledRung, tuple[str, ...]] | None = None
+        self._dynamic: list[tuple[str, CompiledRung, tuple[str, ...]]] = []
         self._splits = 0
         self._covered: dict[str, list[tuple[str, ...]]] = {}
         self._tagged_calls = 0
@@ -194,8 +194,8 @@ class Entry:
             artifact = self._graphs.wrap(self.number, job.label, self._captured, compiled, artifact)
         conditions = tuple(dict.fromkeys((*self._span_terms(spans), *compiled.predicate)))
         parts += self._left_out(replace(job, spans=spans), conditions)
-        if job.kind == "dynamic" and job.split_from is None:
-            self._dynamic = compiled, conditions
+        if job.kind == "dynamic":
+            self._dynamic.append((job.label, compiled, conditions))
         served = Served(job.label, _OUTCOMES[job.kind], artifact, conditions)
         padded: PaddedCall | None = None
         if job.kind == "pad":
@@ -253,20 +253,15 @@ class Entry:
         self._report(RungVerified(self.backend, self.number, label, named, worst))
 
     def _of_dynamic(self, job: Job) -> CompiledRung | None:
-        """A static rung that is the dynamic artifact, recorded at its sizes; None where it needs its own."""
+        """A static rung that is a dynamic artifact, recorded at its sizes; None where it needs its own."""
         assert self._captured is not None
-        if (
-            self._graphs is None
-            or not self._graphs.share_code
-            or self._dynamic is None
-            or job.kind not in _STATIC
-        ):
+        if self._graphs is None or not self._graphs.share_code or job.kind not in _STATIC:
             return None
-        compiled, conditions = self._dynamic
-        shared = at_sizes(self._captured, compiled, "dynamic", conditions, job.sizes)
-        if shared is None or self._graphs.skip_reason(self._captured, shared) is not None:
-            return None
-        return shared
+        for label, compiled, conditions in self._dynamic:
+            shared = at_sizes(self._captured, compiled, label, conditions, job.sizes)
+            if shared is not None and self._graphs.skip_reason(self._captured, shared) is None:
+                return shared
+        return None
 
     def _valid_spans(
         self, job: Job, compiled: CompiledRung

@@ -47,6 +47,28 @@ def test_one_compile_and_a_recording_per_rung(graphed: Any) -> None:
 
 
 @torch.no_grad()
+def test_a_rung_is_recorded_from_the_dynamic_artifact_that_is_for_it(graphed: Any) -> None:
+    """Tuned at an odd size, with code for odd sizes alone: multiples of 4 share the other artifact."""
+    made: list[Any] = []
+
+    def inner(graph: torch.fx.GraphModule, inputs: Any) -> Any:
+        size = next(each for each in inputs if not isinstance(each, torch.Tensor))
+        made.append(bool(size % 4 == 0))  # on a symbol this is a guard
+        return graph.forward
+
+    ladder = BucketLadder.pins([4, 7, 8, 15, 16])
+    model, recorder = graphed(lambda x: x.sin(), ladder, ROWS, share_code=True, inner=inner)
+    model.warm_up(torch.randn(7, 8), grad=False)
+    assert sorted(made) == [False, True]
+    shared = {rung: event.same_code_as for rung, event in compiled(model).items()}
+    assert shared["7"] == shared["15"] != shared["4"] == shared["8"] == shared["16"]
+    assert len(recorder.made) == 5
+    for size in (4, 7, 15, 16, 9):
+        x = torch.randn(size, 8)
+        torch.testing.assert_close(model(x), x.sin())
+
+
+@torch.no_grad()
 def test_a_rung_the_dynamic_artifact_is_not_valid_for_gets_its_own(graphed: Any) -> None:
     def inner(graph: torch.fx.GraphModule, inputs: Any) -> Any:
         size = next(each for each in inputs if not isinstance(each, torch.Tensor))
