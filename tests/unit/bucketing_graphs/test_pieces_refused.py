@@ -9,23 +9,9 @@ import torch
 
 from compilescope.bucketing import BucketedBackend
 from compilescope.errors import UsageError
-from compilescope.ladder import BucketLadder
 from compilescope.observer import GraphSkipped
 
-PINS = BucketLadder.pins([4, 8, 16])
-ROWS = {"x": {0: "n"}}
-INPUT = {"input": {0: "n"}}
-
-
-def stack(layers: int = 2) -> torch.nn.Module:
-    parts = [torch.nn.Linear(8, 8)]
-    for _ in range(layers):
-        parts += [torch.nn.GELU(), torch.nn.Linear(8, 8)]
-    return torch.nn.Sequential(*parts)
-
-
-def lines(model: Any) -> dict[str, Any]:
-    return {line.rung: line for line in model.backend.graphs.report().lines}
+from .stacks import INPUT, PINS, ROWS, lines, stack
 
 
 @torch.no_grad()
