@@ -1,16 +1,21 @@
 """On a GPU: does a static rung pay? And what does the first request after a warm-up wait for?
 
     python gpu_rungs.py [--models block llama] [--modes default max-autotune] [--passes forward backward]
-                        [--sizes ...] [--out FILE]
+                        [--sizes ...] [--lock FILE] [--out FILE]
 
 Device time is the sum of kernel times (torch.profiler), so that launch gaps do not hide or fake a difference;
 wall time of the same calls stands beside it. Static and dynamic alternate; each cell is a median with the
 spread of the repetitions. Without a GPU it runs on the CPU by wall clock, which only shows that it runs.
+
+Tuning is mostly compiling, on few cores. Several runs with one ``--lock`` may share a GPU: whatever is timed,
+by Inductor's tuning too, holds the lock, and the others compile meanwhile. Their wall times then say little.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import fcntl
 import itertools
 import json
 import statistics
@@ -85,6 +90,40 @@ def llama(device: str, dtype: torch.dtype) -> tuple[torch.nn.Module, str, int, C
 MODELS = {"block": block, "llama": llama}
 
 
+class Turns:
+    """One process at a time on the GPU. Without a file there is nobody to wait for."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._file = path.open("w") if path is not None else None
+        self._depth = 0
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        if self._file is not None and self._depth == 0:
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+            if self._file is not None and self._depth == 0:
+                fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def while_tuning(self) -> None:
+        """Inductor's benchmarks of templates, fusions and launch settings take turns too."""
+        from torch._inductor.runtime.benchmarking import benchmarker
+
+        timed = benchmarker.benchmark_gpu
+
+        def alone(*a: Any, **k: Any) -> Any:
+            with self.alone():
+                result = timed(*a, **k)
+                torch.cuda.synchronize()
+                return result
+
+        benchmarker.benchmark_gpu = alone
+
+
 def kernels_us(call: Callable[[], Any], device: str) -> dict[str, float]:
     """Mean time of one call on the device by kernel, in microseconds."""
     if device == "cpu":
@@ -114,7 +153,7 @@ def synchronize(device: str) -> None:
 
 
 def compare(
-    name: str, mode: str, backward: bool, sizes: Sequence[int], device: str
+    name: str, mode: str, backward: bool, sizes: Sequence[int], device: str, turns: Turns
 ) -> Iterator[dict[str, Any]]:
     """A row for each size as soon as it is measured: tuning one takes minutes, and a run may be cut off.
 
@@ -145,7 +184,8 @@ def compare(
             served["untuned"] = rung(pin, "default")[0]
         row = {"model": name, "mode": mode, "backward": backward, "size": size}
         seconds = {"static": static_s, "dynamic": dynamic_s}
-        row |= {"warm_up_s": seconds} | alternating(served, make(size), backward, device)
+        with turns.alone():
+            row |= {"warm_up_s": seconds} | alternating(served, make(size), backward, device)
         print(line(row), flush=True)
         yield row
 
@@ -233,14 +273,19 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
     parser.add_argument("--passes", nargs="+", choices=PASSES, default=list(PASSES))
     parser.add_argument("--skip-first-requests", action="store_true")
+    parser.add_argument("--lock", type=Path, help="a file: runs that name the same one take turns on the GPU")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     where = torch.cuda.get_device_name() if device == "cuda" else "CPU"
     print(f"torch {torch.__version__} on {where}")
+    turns = Turns(options.lock)
+    if options.lock is not None and device == "cuda":
+        turns.while_tuning()
     result: dict[str, Any] = {"torch": torch.__version__, "device": where, "rows": [], "first_request_s": {}}
+    result["shares_the_gpu"] = options.lock is not None
     for name, mode, which in itertools.product(options.models, options.modes, options.passes):
-        for row in compare(name, mode, PASSES[which], options.sizes, device):
+        for row in compare(name, mode, PASSES[which], options.sizes, device, turns):
             result["rows"].append(row)
             write(options.out, result)
     if not options.skip_first_requests:
