@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import fx
 
+from compilescope.bucketing.halves import Half, NodeByNode
 from compilescope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,14 +26,16 @@ Inner = str | Callable[[fx.GraphModule, Sequence[Any]], Artifact]
 
 @dataclass(slots=True)
 class CompileNotes:
-    """What a compile left behind. ``code`` is the generated source, one text per graph.
+    """What a compile left behind. ``code`` is the generated source, one text per graph of AOTAutograd's.
 
-    Of a graph to be split: ``sequence`` are its pieces, or ``not_split`` says why it has none.
+    ``halves`` are these graphs. Of a graph to be split: ``sequence`` are its pieces, or ``not_split`` says
+    why it has none.
     """
 
     cache: str = "none"
     kernels: int | None = None
     code: list[str] = field(default_factory=list)
+    halves: list[Half] = field(default_factory=list)
     sequence: PieceSequence | None = None
     not_split: str | None = None
 
@@ -63,7 +66,7 @@ class InnerCompiler:
         if self._inner == "inductor":
             return self._inductor(graph, arguments, notes)
         if self._inner == "aot_eager":
-            return _aot_eager(graph, arguments)
+            return _aot_eager(graph, arguments, notes.halves)
         if self._inner == "eager":
             return as_eager(graph)
         assert callable(self._inner)
@@ -84,7 +87,7 @@ class InnerCompiler:
         from torch._inductor.compile_fx import compile_fx
 
         before = _InductorCounts.now()
-        with _code_noted(notes.code):
+        with _graphs_noted(notes):
             artifact = compile_fx(
                 graph,
                 list(arguments),
@@ -130,14 +133,20 @@ def as_eager(graph: fx.GraphModule) -> Artifact:
     return forward
 
 
-def _aot_eager(graph: fx.GraphModule, arguments: Sequence[Any]) -> Artifact:
+def _aot_eager(graph: fx.GraphModule, arguments: Sequence[Any], halves: list[Half]) -> Artifact:
     from functorch.compile import min_cut_rematerialization_partition  # type: ignore[import-untyped]
     from torch._dynamo.backends.common import aot_autograd
-    from torch._dynamo.backends.debugging import boxed_nop
+
+    def run_by(is_backward: bool) -> Callable[[fx.GraphModule, Any], NodeByNode]:
+        def compile_graph(graph: fx.GraphModule, _inputs: Any) -> NodeByNode:
+            halves.append(Half(NodeByNode(graph), is_backward))
+            return halves[-1].graph  # type: ignore[no-any-return]
+
+        return compile_graph
 
     compiler = aot_autograd(
-        fw_compiler=boxed_nop,
-        bw_compiler=boxed_nop,
+        fw_compiler=run_by(is_backward=False),
+        bw_compiler=run_by(is_backward=True),
         partition_fn=min_cut_rematerialization_partition,
         keep_inference_input_mutations=True,
         ignore_shape_env=True,
@@ -154,8 +163,8 @@ def _what_runs(source_code: str) -> str:
 
 
 @contextmanager
-def _code_noted(code: list[str]) -> Iterator[None]:
-    """Collect the source of the graphs this thread compiles or loads; a cache hit passes nowhere else."""
+def _graphs_noted(notes: CompileNotes) -> Iterator[None]:
+    """Collect the graphs this thread compiles or loads, and their source; a cache hit passes nowhere else."""
     from torch._inductor.output_code import CompiledFxGraph
 
     original = CompiledFxGraph.post_compile
@@ -163,7 +172,8 @@ def _code_noted(code: list[str]) -> Iterator[None]:
 
     def post_compile(graph: Any, *args: Any, **kwargs: Any) -> Any:
         if threading.get_ident() == thread:
-            code.append(_what_runs(graph.source_code))
+            notes.code.append(_what_runs(graph.source_code))
+            notes.halves.append(Half(graph, bool(graph.fx_kwargs.get("is_backward"))))
         return original(graph, *args, **kwargs)
 
     CompiledFxGraph.post_compile = post_compile

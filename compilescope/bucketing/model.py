@@ -93,9 +93,9 @@ class Bucketed:
             self.backend.graphs.begin()
 
     def _call_resized(self, example: Example) -> warming.Call:
-        def call(sizes: Mapping[str, int]) -> None:
+        def call(sizes: Mapping[str, int]) -> Any:
             arguments, by_name = example.resized(sizes)
-            self(*arguments, **by_name)  # type: ignore[operator]
+            return self(*arguments, **by_name)  # type: ignore[operator]
 
         return call
 

@@ -23,7 +23,7 @@ from compilescope.observer import EntryCaptured
 
 _log = logging.getLogger(__name__)
 
-Call = Callable[[Mapping[str, int]], None]
+Call = Callable[[Mapping[str, int]], Any]
 """Run the model once on the example, resized so that each named symbol has the given size."""
 
 
@@ -101,7 +101,10 @@ def build(backend: BucketedBackend, before_job: Callable[[Entry, Job], None] | N
 
 
 def record_graphs(backend: BucketedBackend, call: Call, sizes: Mapping[str, int]) -> None:
-    """Run the model at every static rung, largest first: its CUDA graphs are recorded, the buffers sized."""
+    """Run the model at every static rung, largest first: its CUDA graphs are recorded, the buffers sized.
+
+    With gradients its backward runs as well, on zeros, and leaves every ``grad`` as it is.
+    """
     graphs = backend.graphs
     if graphs is None or not graphs.is_pending():
         return
@@ -113,7 +116,35 @@ def record_graphs(backend: BucketedBackend, call: Call, sizes: Mapping[str, int]
             call(dict(sizes) | typical)
     with graphs.warming():
         for joint in rungs:
-            call(dict(sizes) | {name: rung.tuned_at for name, rung in joint.steps})
+            _differentiate(call(dict(sizes) | {name: rung.tuned_at for name, rung in joint.steps}))
+
+
+def _differentiate(outputs: Any) -> None:
+    """Run the backward of what a call returned, without adding to anybody's ``grad``."""
+    tensors = [
+        each
+        for each in torch.utils._pytree.tree_leaves(outputs)
+        if isinstance(each, torch.Tensor) and each.requires_grad
+    ]
+    leaves = _leaves(tensors)
+    if torch.is_grad_enabled() and leaves:
+        zeros = [torch.zeros_like(each) for each in tensors]
+        torch.autograd.grad(tensors, leaves, zeros, allow_unused=True)
+
+
+def _leaves(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    """What gradients of ``tensors`` would be added to."""
+    waiting: list[Any] = [each.grad_fn for each in tensors if each.grad_fn is not None]
+    seen: set[Any] = set(waiting)
+    found = []
+    while waiting:
+        node = waiting.pop()
+        if hasattr(node, "variable"):
+            found.append(node.variable)
+        more = {following for following, _ in node.next_functions if following is not None} - seen
+        seen |= more
+        waiting += more
+    return found
 
 
 def compare_padded(backend: BucketedBackend, call: Call, sizes: Mapping[str, int]) -> None:

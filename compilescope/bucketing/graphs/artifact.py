@@ -10,21 +10,15 @@ from typing import Any
 
 import torch
 
-from compilescope.bucketing.graphs.buffers import BufferPlan, Slots, StaticBuffers
+from compilescope.bucketing.graphs.buffers import BufferPlan, Slots, StaticBuffers, address_reader
 from compilescope.bucketing.graphs.deferred import DeferredPad, deferred_pad, made
 from compilescope.bucketing.graphs.pieces import PieceRecording, Replay, addresses_of
-from compilescope.bucketing.graphs.recorder import Recording, Tape
+from compilescope.bucketing.graphs.recorder import ADDRESS_SETS, MOVES, RECORDINGS, Recording, Tape
 from compilescope.bucketing.graphs.session import Session
 from compilescope.bucketing.inner import Artifact
 from compilescope.bucketing.piecewise.sequence import PieceSequence
 
 _log = logging.getLogger(__name__)
-
-ADDRESS_SETS = 8
-"""Recordings kept for one rung: layers that share code come with parameters of their own."""
-
-RECORDINGS = 32
-"""How often one rung is recorded before it is given up: its parameters move with every call."""
 
 WRITES_WHAT_IS_COPIED = "an input that is written shares its memory with one that is copied"
 WRITES_OUTPUT = "an input that is written is an output of an earlier call, in the graphs' memory"
@@ -77,7 +71,7 @@ class GraphedArtifact:
         self._written = tuple(each for each in mutated if each in self._handed_on)
         self._views: list[tuple[int, torch.Tensor]] | None = None
         self._recordings: dict[tuple[int, ...], Recording] = {}
-        self._addresses = _address_reader(plan.kept)
+        self._addresses = address_reader(plan.kept)
 
     def __call__(self, *a: Any) -> Any:
         with self._session.lock:
@@ -125,7 +119,7 @@ class GraphedArtifact:
 
     def _record(self, a: tuple[Any, ...], addresses: tuple[int, ...]) -> Recording | None:
         if self.recorded >= RECORDINGS:
-            self.given_up = f"its parameters had {RECORDINGS} different addresses"
+            self.given_up = MOVES
             self._report(self, None, self.given_up)
             return None
         if len(self._recordings) >= ADDRESS_SETS:
@@ -197,12 +191,6 @@ def _whole(replay: Callable[[], None] | None, outputs: Sequence[Any]) -> Replay:
 def _storage_of(value: Any) -> int | None:
     value = value.tensor if isinstance(value, DeferredPad) else value
     return value.untyped_storage().data_ptr() if isinstance(value, torch.Tensor) else None
-
-
-def _address_reader(kept: Sequence[int]) -> Callable[[tuple[Any, ...]], tuple[int, ...]]:
-    """Generated: a model has hundreds of parameters, and a call should look at each for some 50 ns."""
-    reads = "".join(f"a[{position}].data_ptr(), " for position in kept)
-    return eval(f"lambda a: ({reads})")  # type: ignore[no-any-return]
 
 
 def _alias(output: torch.Tensor) -> torch.Tensor:

@@ -16,7 +16,9 @@ from compilescope.bucketing.graphs.cuda import CudaRecorder
 from compilescope.bucketing.graphs.recorder import Recorder, Recording
 from compilescope.bucketing.graphs.report import GraphLine, GraphReport
 from compilescope.bucketing.graphs.session import Session
-from compilescope.bucketing.graphs.skip import Between, mutated_inputs, skip_reason
+from compilescope.bucketing.graphs.skip import Between, is_trained, mutated_inputs, skip_reason
+from compilescope.bucketing.graphs.training import GraphedTraining, TrainingSession
+from compilescope.bucketing.halves import forward_and_backward
 from compilescope.bucketing.inner import Artifact
 from compilescope.bucketing.piecewise.sequence import PieceSequence
 from compilescope.bucketing.state import GlobalState
@@ -28,6 +30,7 @@ class CudaGraphs:
 
     With ``share_code`` a static rung is the dynamic artifact recorded at its sizes, where it is valid there.
     With ``runs_eagerly`` the operators that it matches, those a graph was split at, are not recorded.
+    A rung that is trained has graphs of its forward and its backward, in a pool of its entry's own.
     """
 
     def __init__(
@@ -38,17 +41,19 @@ class CudaGraphs:
         clone_outputs: bool = False,
         share_code: bool = False,
         runs_eagerly: Callable[[fx.Node], bool] | None = None,
-        recorder: Recorder | None = None,
+        recorder: Callable[[], Recorder] = CudaRecorder,
     ) -> None:
         self.share_code = share_code
         self._backend = backend
         self._report = report
-        self._recorder: Recorder = CudaRecorder() if recorder is None else recorder
+        self._make_recorder = recorder
+        self._recorder: Recorder = recorder()
         self._session = Session(self._recorder, clone_outputs)
         self._buffers = StaticBuffers()
         self._slots = Slots()
         self._runs_eagerly = runs_eagerly
-        self._graphed: list[tuple[int, GlobalState, GraphedArtifact]] = []
+        self._training: dict[int, TrainingSession] = {}
+        self._graphed: list[tuple[int, GlobalState, GraphedArtifact | GraphedTraining]] = []
         self._skipped: list[GraphLine] = []
 
     def skip_reason(self, captured: CapturedGraph, compiled: CompiledRung) -> str | None:
@@ -69,14 +74,22 @@ class CudaGraphs:
             self._skipped.append(GraphLine(entry, label, reason))
             self._report(GraphSkipped(self._backend, entry, label, reason))
             return artifact
+        make = self._trained if is_trained(captured) else self._replayed
+        graphed = make(entry, label, captured, compiled, artifact)
+        graphed.note = self._not_split(compiled).removesuffix("; ")
+        self._graphed.append((entry, captured.state, graphed))
+        return graphed
+
+    def _replayed(
+        self, entry: int, label: str, captured: CapturedGraph, compiled: CompiledRung, artifact: Artifact
+    ) -> GraphedArtifact:
         sequence = self._sequence(compiled)
         passed = frozenset() if sequence is None else sequence.passed
-        tensors = [each for each in compiled.world.arguments if isinstance(each, torch.Tensor)]
-        graphed = GraphedArtifact(
+        return GraphedArtifact(
             label,
             artifact,
             BufferPlan.of(captured.inputs, compiled.world.arguments, passed),
-            next(each.device for each in tensors if each.device.type == self._recorder.device_type),
+            self._device(compiled),
             self._buffers,
             self._session,
             self._reporter(entry),
@@ -84,9 +97,29 @@ class CudaGraphs:
             sequence,
             self._slots,
         )
-        graphed.note = self._not_split(compiled).removesuffix("; ")
-        self._graphed.append((entry, captured.state, graphed))
-        return graphed
+
+    def _trained(
+        self, entry: int, label: str, captured: CapturedGraph, compiled: CompiledRung, artifact: Artifact
+    ) -> GraphedTraining:
+        halves = forward_and_backward(compiled.notes.halves)
+        assert halves is not None
+        if entry not in self._training:
+            self._training[entry] = TrainingSession(self._make_recorder(), self._session.is_warming)
+        return GraphedTraining(
+            label,
+            artifact,
+            halves,
+            compiled.metadata.num_forward,
+            BufferPlan.of(captured.inputs, compiled.world.arguments).kept,
+            [each.position for each in mutated_inputs(captured, compiled)],
+            self._device(compiled),
+            self._training[entry],
+            self._reporter(entry),
+        )
+
+    def _device(self, compiled: CompiledRung) -> torch.device:
+        tensors = [each for each in compiled.world.arguments if isinstance(each, torch.Tensor)]
+        return next(each.device for each in tensors if each.device.type == self._recorder.device_type)
 
     def begin(self) -> None:
         """Call where the model is called from outside: outputs of earlier calls are not needed any more."""
@@ -110,6 +143,7 @@ class CudaGraphs:
     def clear(self) -> None:
         """Forget the recordings: their memory is given back once nobody holds their outputs."""
         self._recorder.forget_pool()
+        self._training.clear()
         self._session.handed_out.clear()
         self._graphed.clear()
         self._skipped.clear()
@@ -128,11 +162,17 @@ class CudaGraphs:
                 tuple(each.run_plainly.items()),
                 each.graphs,
                 each.note,
+                each.backward_replays if isinstance(each, GraphedTraining) else None,
             )
             for entry, _, each in self._graphed
         ]
         buffer_bytes = self._buffers.size_bytes + self._slots.size_bytes
-        return GraphReport((*lines, *self._skipped), self._recorder.pool_bytes(), buffer_bytes)
+        buffer_bytes += sum(session.buffer_bytes for session in self._training.values())
+        return GraphReport((*lines, *self._skipped), self._pool_bytes(), buffer_bytes)
+
+    def _pool_bytes(self) -> int:
+        sessions = self._training.values()
+        return self._recorder.pool_bytes() + sum(each.recorder.pool_bytes() for each in sessions)
 
     def __str__(self) -> str:
         return str(self.report())
@@ -146,8 +186,8 @@ class CudaGraphs:
             return ""
         return f"not split: {compiled.notes.not_split or 'its outputs are nested'}; "
 
-    def _reporter(self, entry: int) -> Callable[[GraphedArtifact, Recording | None, str | None], None]:
-        def report(graphed: GraphedArtifact, recording: Recording | None, reason: str | None) -> None:
+    def _reporter(self, entry: int) -> Callable[[Any, Recording | None, str | None], None]:
+        def report(graphed: Any, recording: Recording | None, reason: str | None) -> None:
             event: Any
             if recording is None:
                 event = GraphSkipped(self._backend, entry, graphed.label, reason or "")
@@ -158,7 +198,7 @@ class CudaGraphs:
                     graphed.label,
                     recording.wall_s,
                     graphed.copied_bytes,
-                    self._recorder.pool_bytes(),
+                    self._pool_bytes(),
                     recording.graphs,
                 )
             self._report(event)

@@ -12,6 +12,7 @@ class GraphLine:
     ``recorded`` is how often it was recorded, as ``graphs`` CUDA graphs together: several each, where there
     is one for each piece. ``copied_bytes`` are those of one replay. ``plainly`` counts the calls that ran the
     artifact instead of a replay, by reason. ``note`` says why it is recorded whole where pieces were wanted.
+    Of a rung that is trained ``replays`` are those of its forward, ``backward_replays`` the others.
     """
 
     entry: int
@@ -23,6 +24,7 @@ class GraphLine:
     plainly: tuple[tuple[str, int], ...] = ()
     graphs: int = 0
     note: str = ""
+    backward_replays: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,4 +63,5 @@ def _words(line: GraphLine) -> str:
     plainly = "".join(f", {count} calls not replayed: {reason}" for reason, count in line.plainly)
     pieces = f" as {line.graphs} graphs" if line.graphs != line.recorded else ""
     note = f", whole, {line.note}" if line.note else ""
-    return where + f"{line.recorded} recorded{pieces}, {line.replays} replays{plainly}{note}"
+    back = "" if line.backward_replays is None else f" and {line.backward_replays} of its backward"
+    return where + f"{line.recorded} recorded{pieces}, {line.replays} replays{back}{plainly}{note}"

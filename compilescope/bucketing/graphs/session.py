@@ -78,6 +78,9 @@ class Session:
         self._exposed = artifact
         return False
 
+    def is_warming(self) -> bool:
+        return self._is_warming
+
     @contextmanager
     def tuning(self) -> Iterator[None]:
         """Calls within run the artifacts."""

@@ -9,9 +9,11 @@ from typing import Any
 
 import torch
 from torch import fx
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from compilescope.bucketing.compile import CapturedGraph, CompiledRung
 from compilescope.bucketing.graphs.buffers import BufferPlan, overlaps_itself
+from compilescope.bucketing.halves import forward_and_backward
 from compilescope.bucketing.identify import Placeholder, traced_value
 from compilescope.bucketing.preconditions import possibly_mutated
 
@@ -36,11 +38,12 @@ def skip_reason(
     """Why this rung cannot be recorded; None when it can be tried. ``device_type`` is what records."""
     return (
         _not_static(compiled)
-        or _training(captured)
+        or _training(captured, compiled)
         or _inputs(captured, compiled, device_type, between.passed)
         or nodes_reason(captured.graph_module, device_type, between.runs_eagerly)
         or _mutation(captured, compiled, between.passed)
-        or _aliases(captured, compiled, between.passed)
+        # What autograd gets is AOTAutograd's affair, which makes such outputs outside of what is recorded.
+        or (None if is_trained(captured) else _aliases(captured, compiled, between.passed))
     )
 
 
@@ -53,12 +56,22 @@ def _not_static(compiled: CompiledRung) -> str | None:
     return None
 
 
-def _training(captured: CapturedGraph) -> str | None:
-    if captured.state.grad_enabled and any(trait.requires_grad for trait in captured.traits):
-        return (
-            "training: a backward reads what its forward saved, and nothing proves "
-            "that no other forward is replayed in between"
-        )
+def is_trained(captured: CapturedGraph) -> bool:
+    """Whether its calls are differentiated: then its forward and its backward are recorded."""
+    return captured.state.grad_enabled and any(trait.requires_grad for trait in captured.traits)
+
+
+def _training(captured: CapturedGraph, compiled: CompiledRung) -> str | None:
+    if not is_trained(captured):
+        return None
+    for each in captured.inputs:
+        if is_traceable_wrapper_subclass(each.value):
+            return f"training: input {each.name} is a {type(each.value).__name__}"
+    halves = forward_and_backward(compiled.notes.halves)
+    if halves is None or getattr(compiled.metadata, "num_forward", None) is None:
+        return "training: it is not compiled as one forward and one backward"
+    if getattr(halves[1].graph, "mutated_input_idxs", None):
+        return "training: its backward writes what it is given"
     return None
 
 

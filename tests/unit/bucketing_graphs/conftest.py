@@ -28,7 +28,16 @@ def fresh_dynamo() -> Iterator[None]:
 def give_recorder(
     backend: BucketedBackend, clone_outputs: bool = False, share_code: bool = False, pieces: bool = False
 ) -> HostRecorder:
-    recorder = HostRecorder()
+    """The recorder of what is served; those of entries that are trained follow in its ``training``."""
+    first = HostRecorder()
+    waiting = [first]
+
+    def recorder() -> HostRecorder:
+        if waiting:
+            return waiting.pop()
+        first.training.append(HostRecorder())
+        return first.training[-1]
+
     backend.graphs = CudaGraphs(
         backend.name,
         backend._report,
@@ -37,7 +46,7 @@ def give_recorder(
         runs_eagerly=backend._compiler.matches if pieces else None,
         recorder=recorder,
     )
-    return recorder
+    return first
 
 
 @pytest.fixture

@@ -124,6 +124,7 @@ class HostRecorder:
 
     def __init__(self) -> None:
         self.made: list[HostTape] = []
+        self.training: list[HostRecorder] = []
         self.pool = Pool()
         self.stream = 7
         self.fails = False

@@ -68,13 +68,14 @@ def test_refused(graphed: Any, name: str, inner: str) -> None:
     assert any(reason in each for each in told), told
 
 
-def test_training(graphed: Any) -> None:
+def test_training_by_a_compiler_that_shows_no_forward_and_backward(graphed: Any) -> None:
     net = torch.nn.Linear(8, 8)
-    model, recorder = graphed(net, PINS, {"input": {0: "n"}})
+    model, recorder = graphed(net, PINS, {"input": {0: "n"}}, inner="eager")
     model(torch.randn(8, 8)).sum().backward()
     assert net.weight.grad is not None
     assert not recorder.made
-    assert "training" in str(model.backend.graphs)
+    assert not recorder.training
+    assert "training: it is not compiled as one forward and one backward" in str(model.backend.graphs)
 
 
 def test_gradients_enabled_and_none_wanted(graphed: Any) -> None:

@@ -1,0 +1,150 @@
+"""The backward of a rung: read what the forward saved where it lies, replay, copy the gradients out."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from compilescope.bucketing.graphs.buffers import address_reader, overlaps_itself
+from compilescope.bucketing.graphs.recorder import Recording
+from compilescope.bucketing.graphs.training.forward import ForwardRecording, fill, views_of
+from compilescope.bucketing.graphs.training.values import (
+    Make,
+    address,
+    constant,
+    copies,
+    of_the_caller,
+)
+from compilescope.bucketing.halves import Boxed
+
+if TYPE_CHECKING:
+    from compilescope.bucketing.graphs.training.rung import GraphedTraining
+
+_log = logging.getLogger(__name__)
+
+NOT_REPLAYED = "backward: its forward was not replayed"
+MOVED = "backward: what its forward saved was moved"
+
+
+@dataclass(frozen=True, slots=True)
+class BackwardRecording:
+    """``expected`` are the addresses it reads, and what it was recorded with that is no tensor."""
+
+    recording: Recording
+    read: Callable[[Sequence[Any]], tuple[tuple[int, ...], tuple[Any, ...]]]
+    expected: tuple[tuple[int, ...], tuple[Any, ...]]
+
+    def fits(self, inputs: Sequence[Any]) -> bool:
+        return self.read(inputs) == self.expected
+
+
+class GraphedBackward:
+    """Has the place of the compiled backward. Autograd may call it from a thread of its own."""
+
+    def __init__(self, rung: GraphedTraining, compiled: Boxed) -> None:
+        self._rung = rung
+        self._compiled = compiled
+
+    def __call__(self, inputs: list[Any]) -> Sequence[Any]:
+        rung, session = self._rung, self._rung.session
+        with session.lock:
+            forward = session.outstanding
+            reason = rung.backward_given_up or session.refusal(rung.device) or self._mismatch(forward, inputs)
+            if reason is None:
+                assert forward is not None
+                recording = forward.backward or self._recording(forward, inputs)
+                if recording is not None:
+                    rung.backward_replays += 1
+                    gradients = recording.recording.replay(inputs)
+                    inputs.clear()
+                    return gradients
+                reason = rung.backward_given_up or "backward: not recorded"
+            rung.run_plainly[reason] += 1
+        return self._compiled(inputs)
+
+    def _mismatch(self, forward: ForwardRecording | None, inputs: Sequence[Any]) -> str | None:
+        """Why these are not what the last replay saved. Hooks on saved tensors may have moved some of them."""
+        if forward is None or forward.rung is not self._rung:
+            return NOT_REPLAYED
+        if forward.backward is not None:
+            return None if forward.backward.fits(inputs) else MOVED
+        here = {address(value) for value in inputs}
+        return None if forward.owners is not None and forward.saved <= here else NOT_REPLAYED
+
+    def _recording(self, forward: ForwardRecording, inputs: Sequence[Any]) -> BackwardRecording | None:
+        rung = self._rung
+        try:
+            forward.backward = self._recorded(forward, inputs)
+        except Exception as error:
+            rung.backward_given_up = f"backward: recording failed: {type(error).__name__}: {error}"
+            _log.warning("rung %s: no CUDA graph of its %s", rung.label, rung.backward_given_up)
+            rung.given_up_for(rung.backward_given_up)
+        else:
+            rung.counted(forward.backward.recording)
+        forward.owners = None
+        return forward.backward
+
+    def _recorded(self, forward: ForwardRecording, inputs: Sequence[Any]) -> BackwardRecording:
+        session, rung = self._rung.session, self._rung
+        tensors = {n for n, value in enumerate(inputs) if isinstance(value, torch.Tensor)}
+        saved = {n for n in tensors if address(inputs[n]) in forward.saved}
+        stay = sorted(n for n in tensors if n in saved or address(inputs[n]) in forward.kept)
+        moving = tensors.difference(stay)
+        for n in moving:
+            if overlaps_itself(inputs[n]):
+                raise RuntimeError(f"input {n} of the backward overlaps itself: it cannot be copied")
+        views = views_of(inputs, moving, session.tangents)
+        copied = dict(views)
+        fill(views, inputs)
+        arguments = [copied.get(n, value) for n, value in enumerate(inputs)]
+        started = time.perf_counter()
+        with session.recorder.tape(rung.device) as tape:
+            # Compiled code may reuse the memory of what was saved: a run before the recording has its own.
+            tape.rehearse(lambda: self._compiled(_apart(arguments, saved)))
+            replay, owned = tape.capture(lambda *a: self._compiled(list(a)), arguments)
+            left = tape.left_to_the_pool(owned)
+        makers, results = _makers(left, owned, arguments, copied)
+        wall_s = time.perf_counter() - started
+        moved = [*copied.values(), *results]
+        copied_bytes = sum(value.numel() * value.itemsize for value in moved)
+
+        def run(inputs: Sequence[Any]) -> list[Any]:
+            fill(views, inputs)
+            if replay is not None:
+                replay()
+            fresh = iter(copies(results))
+            return [next(fresh) if make is None else make(inputs) for make in makers]
+
+        read = _reader(stay, [n for n in range(len(inputs)) if n not in tensors])
+        recording = Recording(run, int(replay is not None), wall_s, copied_bytes, frozenset())
+        return BackwardRecording(recording, read, read(inputs))
+
+
+def _apart(arguments: Sequence[Any], positions: set[int]) -> list[Any]:
+    return [value.clone() if n in positions else value for n, value in enumerate(arguments)]
+
+
+def _makers(
+    left: Sequence[Any], owned: Sequence[Any], arguments: Sequence[Any], copied: dict[int, torch.Tensor]
+) -> tuple[list[Make | None], list[torch.Tensor]]:
+    """None for each gradient that is copied out of the graphs' memory, and those gradients."""
+    makers: list[Make | None] = []
+    results = []
+    for value, own in zip(left, owned, strict=True):
+        theirs = of_the_caller(own, arguments, copied)
+        if theirs is not None or not isinstance(value, torch.Tensor):
+            makers.append(theirs or constant(value))
+        else:
+            makers.append(None)
+            results.append(value)
+    return makers, results
+
+
+def _reader(stay: Sequence[int], others: Sequence[int]) -> Any:
+    addresses = address_reader(stay)
+    return lambda inputs: (addresses(inputs), tuple(inputs[n] for n in others))

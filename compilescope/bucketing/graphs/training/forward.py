@@ -1,0 +1,202 @@
+"""The forward of a rung: copy the inputs, replay, hand out results and what is saved for the backward."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from compilescope.bucketing.graphs.buffers import CopiedInput, address_reader
+from compilescope.bucketing.graphs.recorder import ADDRESS_SETS, MOVES, RECORDINGS, Recording
+from compilescope.bucketing.graphs.training.values import (
+    Holders,
+    Make,
+    address,
+    alias,
+    constant,
+    copy,
+    of_the_caller,
+)
+from compilescope.bucketing.halves import Boxed
+
+if TYPE_CHECKING:
+    from compilescope.bucketing.graphs.training.backward import BackwardRecording
+    from compilescope.bucketing.graphs.training.rung import GraphedTraining
+
+_log = logging.getLogger(__name__)
+
+Filled = Sequence[tuple[int, torch.Tensor]]
+"""Positions of arguments, each with the static buffer it is copied to."""
+
+
+@dataclass(eq=False, slots=True)
+class ForwardRecording:
+    """``saved`` are addresses of what its backward reads in the pool, ``kept`` those of parameters.
+
+    Until the backward is recorded too, ``owners`` keep the memory of what is saved: what is captured
+    meanwhile must not get it.
+    """
+
+    rung: GraphedTraining
+    recording: Recording
+    holders: Holders
+    saved: frozenset[int | None]
+    kept: frozenset[int | None]
+    owners: Sequence[Any] | None
+    backward: BackwardRecording | None = None
+
+    def is_held(self) -> bool:
+        return self.holders.any_else()
+
+
+class GraphedForward:
+    """Has the place of the compiled forward, ``compiled``, which serves whatever a replay may not."""
+
+    def __init__(self, rung: GraphedTraining, compiled: Boxed, returned: int) -> None:
+        self._rung = rung
+        self._compiled = compiled
+        self._returned = returned
+        self._recordings: dict[tuple[int, ...], ForwardRecording] = {}
+        self._kept: tuple[int, ...] | None = None
+        self._addresses = address_reader(())
+        self._views: Filled = ()
+
+    def __call__(self, inputs: list[Any]) -> Sequence[Any]:
+        rung, session = self._rung, self._rung.session
+        with session.lock:
+            reason = rung.given_up or session.refusal(rung.device) or session.pending()
+            if reason is None:
+                recording = self._recording(inputs)
+                if recording is not None:
+                    session.outstanding = recording
+                    rung.replays += 1
+                    outputs = recording.recording.replay(inputs)
+                    inputs.clear()
+                    return outputs
+                reason = rung.given_up or "not recorded"
+            rung.run_plainly[reason] += 1
+        return self._compiled(inputs)
+
+    def _recording(self, inputs: Sequence[Any]) -> ForwardRecording | None:
+        """That of these parameters, a new one where there is none; None when the rung is given up."""
+        if self._kept is None:
+            self._look_at(inputs)
+        addresses = self._addresses(inputs)
+        found = self._recordings.get(addresses)
+        if found is not None:
+            return found
+        rung = self._rung
+        if rung.recorded >= RECORDINGS:
+            self._give_up(MOVES)
+            return None
+        if len(self._recordings) >= ADDRESS_SETS:
+            del self._recordings[next(iter(self._recordings))]
+        try:
+            made = self._recorded(inputs)
+        except Exception as error:
+            self._give_up(f"recording failed: {type(error).__name__}: {error}")
+            return None
+        self._recordings[addresses] = made
+        rung.recorded += 1
+        rung.counted(made.recording)
+        return made
+
+    def _give_up(self, reason: str) -> None:
+        _log.warning("rung %s trains without CUDA graphs: %s", self._rung.label, reason)
+        self._rung.given_up = reason
+        self._rung.given_up_for(reason)
+
+    def _look_at(self, inputs: Sequence[Any]) -> None:
+        """Which inputs stay where they are. AOTAutograd may have put them in another order than the call."""
+        kept = self._rung.kept_addresses()
+        tensors = [n for n, value in enumerate(inputs) if isinstance(value, torch.Tensor)]
+        self._kept = tuple(n for n in tensors if address(inputs[n]) in kept)
+        self._addresses = address_reader(self._kept)
+        self._views = views_of(inputs, set(tensors).difference(self._kept), self._rung.session.inputs)
+
+    def _recorded(self, inputs: Sequence[Any]) -> ForwardRecording:
+        rung, recorder, copied = self._rung, self._rung.session.recorder, dict(self._views)
+        fill(self._views, inputs)
+        arguments = [copied.get(position, value) for position, value in enumerate(inputs)]
+        written = [(tensor, tensor.clone()) for tensor in rung.mutated_tensors()]
+        started = time.perf_counter()
+        try:
+            with recorder.tape(rung.device) as tape:
+                tape.rehearse(lambda: self._compiled(list(arguments)))
+                replay, owned = tape.capture(lambda *a: self._compiled(list(a)), arguments)
+                left = tape.left_to_the_pool(owned)
+        finally:
+            for tensor, before in written:
+                tensor.copy_(before)
+        makers, mine = self._makers(left, owned, arguments, copied)
+        run = _replaying(replay, self._views, makers)
+        wall_s = time.perf_counter() - started
+        copied_bytes = sum(view.numel() * view.itemsize for view in copied.values())
+        copied_bytes += sum(
+            value.numel() * value.itemsize
+            for value in left[: self._returned]
+            if isinstance(value, torch.Tensor)
+        )
+        assert self._kept is not None
+        return ForwardRecording(
+            rung,
+            Recording(run, int(replay is not None), wall_s, copied_bytes, frozenset()),
+            Holders(mine),
+            frozenset(map(address, mine)) - {None},
+            frozenset(address(inputs[position]) for position in self._kept),
+            owned,
+        )
+
+    def _makers(
+        self,
+        left: Sequence[Any],
+        owned: Sequence[Any],
+        arguments: Sequence[Any],
+        copied: dict[int, torch.Tensor],
+    ) -> tuple[list[Make], list[torch.Tensor]]:
+        """What hands out each result, and those that lie in the recording's memory until the backward."""
+        kept = {address(value) for n, value in enumerate(arguments) if n not in copied}
+        makers: list[Make] = []
+        mine: list[torch.Tensor] = []
+        for number, (value, own) in enumerate(zip(left, owned, strict=True)):
+            theirs = of_the_caller(own, arguments, copied)
+            if theirs is not None:
+                makers.append(theirs)
+            elif not isinstance(value, torch.Tensor):
+                makers.append(constant(value))
+            elif number < self._returned:
+                makers.append(copy(value))
+            else:
+                makers.append(alias(value))
+                if address(value) not in kept:
+                    mine.append(value)
+        return makers, mine
+
+
+def views_of(inputs: Sequence[Any], positions: set[int], buffers: Any) -> Filled:
+    """The static buffer of each, laid out as the input is."""
+    # Where its storage begins is the caller's affair: compiled code reads from its first element on.
+    wanted = [
+        replace(CopiedInput.like(inputs[position], f"input {position}", position), offset=0)
+        for position in sorted(positions)
+    ]
+    return [(each.position, buffers.view(each)) for each in wanted]
+
+
+def fill(views: Filled, inputs: Sequence[Any]) -> None:
+    for position, view in views:
+        view.copy_(inputs[position])
+
+
+def _replaying(replay: Any, views: Filled, makers: Sequence[Make]) -> Any:
+    def run(inputs: Sequence[Any]) -> list[Any]:
+        fill(views, inputs)
+        if replay is not None:
+            replay()
+        return [make(inputs) for make in makers]
+
+    return run

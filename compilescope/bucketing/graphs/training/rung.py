@@ -1,0 +1,89 @@
+"""A rung that is trained, behind two CUDA graphs: AOTAutograd's artifact with both halves replaced."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from compilescope.bucketing.graphs.recorder import Recording
+from compilescope.bucketing.graphs.training.backward import GraphedBackward
+from compilescope.bucketing.graphs.training.forward import GraphedForward
+from compilescope.bucketing.graphs.training.session import TrainingSession
+from compilescope.bucketing.graphs.training.values import address
+from compilescope.bucketing.halves import Half
+from compilescope.bucketing.inner import Artifact, boxed_form
+
+Report = Callable[["GraphedTraining", Recording | None, str | None], None]
+
+
+class GraphedTraining:
+    """Called like the artifact, which autograd goes on seeing: only what its two halves run is replaced.
+
+    ``kept`` are positions of parameters and buffers, which a recording reads where they are, ``mutated``
+    those that the forward writes: runs before the recording must not show. ``returned`` of the forward's
+    results are the caller's, the others are saved for the backward.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        artifact: Artifact,
+        halves: tuple[Half, Half],
+        returned: int,
+        kept: Sequence[int],
+        mutated: Sequence[int],
+        device: torch.device,
+        session: TrainingSession,
+        report: Report,
+    ) -> None:
+        self.label = label
+        self.device = device
+        self.session = session
+        self.given_up: str | None = None
+        self.backward_given_up: str | None = None
+        self.recorded = 0
+        self.graphs = 0
+        self.replays = 0
+        self.backward_replays = 0
+        self.copied_bytes = 0
+        self.run_plainly: Counter[str] = Counter()
+        self.note = ""
+        self._boxed = boxed_form(artifact)
+        self._artifact = artifact
+        self._kept, self._mutated = tuple(kept), tuple(mutated)
+        self._report = report
+        self._call = threading.local()
+        forward, backward = halves
+        forward.serve_with(GraphedForward(self, forward.function, returned))
+        backward.serve_with(GraphedBackward(self, backward.function))
+
+    def __call__(self, *a: Any) -> Any:
+        self._call.arguments = a
+        try:
+            return self._artifact(*a) if self._boxed is None else self._boxed(list(a))
+        finally:
+            self._call.arguments = ()
+
+    def kept_addresses(self) -> set[int | None]:
+        """Of the call that this thread is in: where its parameters and buffers are."""
+        arguments = self._call.arguments
+        return {address(arguments[position]) for position in self._kept} - {None}
+
+    def mutated_tensors(self) -> list[torch.Tensor]:
+        arguments = self._call.arguments
+        return [arguments[position] for position in self._mutated]
+
+    def counted(self, recording: Recording) -> None:
+        """A half was recorded."""
+        self.graphs += recording.graphs
+        self.copied_bytes += recording.copied_bytes
+        self._report(self, recording, None)
+
+    def given_up_for(self, reason: str) -> None:
+        """A half is not recorded, now or later."""
+        self.session.forget()
+        self._report(self, None, reason)

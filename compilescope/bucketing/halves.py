@@ -1,0 +1,45 @@
+"""The two graphs that AOTAutograd makes of one that is trained, each with a place for what serves its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch import fx
+
+Boxed = Callable[[list[Any]], Sequence[Any]]
+"""Takes its arguments in a list, which it empties: nobody else holds what it frees on the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """``graph`` calls its ``current_callable``: Inductor's CompiledFxGraph does, and NodeByNode."""
+
+    graph: Any
+    is_backward: bool
+
+    @property
+    def function(self) -> Boxed:
+        return self.graph.current_callable  # type: ignore[no-any-return]
+
+    def serve_with(self, function: Boxed) -> None:
+        self.graph.current_callable = function
+
+
+class NodeByNode:
+    """A graph of AOTAutograd's run as it is, one operator after the other."""
+
+    def __init__(self, graph: fx.GraphModule) -> None:
+        self._boxed_call = True  # AOTAutograd looks for it, and Dynamo hands on what an instance has
+        self.current_callable: Boxed = lambda arguments: fx.Interpreter(graph).boxed_run(arguments)
+
+    def __call__(self, arguments: list[Any]) -> Any:
+        return self.current_callable(arguments)
+
+
+def forward_and_backward(halves: Sequence[Half]) -> tuple[Half, Half] | None:
+    """What one compile of a graph that is trained has left; None when it is anything but one of each."""
+    forwards = [half for half in halves if not half.is_backward]
+    backwards = [half for half in halves if half.is_backward]
+    return (forwards[0], backwards[0]) if len(forwards) == len(backwards) == 1 else None
