@@ -96,7 +96,8 @@ def compile_rung(
     if context.guards_context.aotautograd_guards:
         raise UnreachableGuardError("the compiled code assumes how its inputs alias each other")
     wall_s = time.perf_counter() - started
-    return CompiledRung(artifact, terms, world, notes, wall_s, context.fw_metadata)
+    metadata = notes.metadata if context.fw_metadata is None else context.fw_metadata
+    return CompiledRung(artifact, terms, world, notes, wall_s, metadata)
 
 
 def at_sizes(

@@ -28,14 +28,15 @@ Inner = str | Callable[[fx.GraphModule, Sequence[Any]], Artifact]
 class CompileNotes:
     """What a compile left behind. ``code`` is the generated source, one text per graph of AOTAutograd's.
 
-    ``halves`` are these graphs. Of a graph to be split: ``sequence`` are its pieces, or ``not_split`` says
-    why it has none.
+    ``halves`` are these graphs, ``metadata`` its analysis of mutation and aliasing where it was loaded from
+    its cache. Of a graph to be split: ``sequence`` are its pieces, or ``not_split`` says why it has none.
     """
 
     cache: str = "none"
     kernels: int | None = None
     code: list[str] = field(default_factory=list)
     halves: list[Half] = field(default_factory=list)
+    metadata: Any = None
     sequence: PieceSequence | None = None
     not_split: str | None = None
 
@@ -164,25 +165,39 @@ def _what_runs(source_code: str) -> str:
 
 @contextmanager
 def _graphs_noted(notes: CompileNotes) -> Iterator[None]:
-    """Collect the graphs this thread compiles or loads, and their source; a cache hit passes nowhere else."""
+    """Collect what this thread compiles or loads from a cache; a hit passes nowhere else."""
+    from torch._functorch._aot_autograd.runtime_wrappers import RuntimeWrapper
     from torch._inductor.output_code import CompiledFxGraph
 
-    original = CompiledFxGraph.post_compile
+    def graph_made(graph: Any, *_: Any, **__: Any) -> None:
+        notes.code.append(_what_runs(graph.source_code))
+        notes.halves.append(Half(graph, bool(graph.fx_kwargs.get("is_backward"))))
+
+    def wrapper_made(*_: Any, runtime_metadata: Any = None, **__: Any) -> None:
+        notes.metadata = runtime_metadata
+
+    with _told_of(CompiledFxGraph, graph_made), _told_of(RuntimeWrapper, wrapper_made):
+        yield
+
+
+@contextmanager
+def _told_of(owner: Any, made: Callable[..., None]) -> Iterator[None]:
+    """Call ``made`` with the arguments of each ``owner.post_compile`` of this thread, before it runs."""
+    original = owner.post_compile
     thread = threading.get_ident()
 
-    def post_compile(graph: Any, *args: Any, **kwargs: Any) -> Any:
+    def post_compile(self: Any, *args: Any, **kwargs: Any) -> Any:
         if threading.get_ident() == thread:
-            notes.code.append(_what_runs(graph.source_code))
-            notes.halves.append(Half(graph, bool(graph.fx_kwargs.get("is_backward"))))
-        return original(graph, *args, **kwargs)
+            made(self, *args, **kwargs)
+        return original(self, *args, **kwargs)
 
-    CompiledFxGraph.post_compile = post_compile
+    owner.post_compile = post_compile
     try:
         yield
     finally:
         # A profiler may have wrapped us meanwhile: then its wrapper goes on calling through ours.
-        if CompiledFxGraph.post_compile is post_compile:
-            CompiledFxGraph.post_compile = original
+        if owner.post_compile is post_compile:
+            owner.post_compile = original
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,15 @@ FIXTURES = ROOT / "fixtures" / "inductor-h200"
 _made: dict[str, Recorded] = {}
 
 
+@pytest.fixture
+def fresh_device() -> Iterator[None]:
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    yield
+    torch.cuda.synchronize()
+    torch._dynamo.reset()
+
+
 @pytest.fixture(
     params=[
         "kept",
