@@ -1,4 +1,4 @@
-"""The two graphs that AOTAutograd makes of one that is trained, each with a place for what serves its calls."""
+"""The two graphs that AOTAutograd makes of one that is trained, and what serves their calls."""
 
 from __future__ import annotations
 

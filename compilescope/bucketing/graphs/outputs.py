@@ -58,14 +58,8 @@ def over_cuda(memory: PoolMemory, device: torch.device) -> torch.Tensor:
 
 
 def _is_plain(output: Any) -> bool:
-    """Whether its layout and its storage are all there is to it."""
-    return (
-        type(output) is torch.Tensor
-        and output.layout == torch.strided
-        and not output.is_conj()
-        and not output.is_neg()
-        and not output.is_quantized
-    )
+    """Whether its layout and its storage are all there is to it, but for signs that are still to change."""
+    return type(output) is torch.Tensor and output.layout == torch.strided and not output.is_quantized
 
 
 def _tensor_over(memory: PoolMemory, device: torch.device, over: TensorOver) -> torch.Tensor | None:
@@ -79,4 +73,12 @@ def _tensor_over(memory: PoolMemory, device: torch.device, over: TensorOver) -> 
 def _viewed(base: torch.Tensor, output: torch.Tensor) -> torch.Tensor:
     whole = base.numel() // output.itemsize * output.itemsize
     typed = base[:whole].view(output.dtype)
-    return typed.as_strided(output.shape, output.stride(), output.storage_offset())
+    laid_out = typed.as_strided(output.shape, output.stride(), output.storage_offset())
+    return with_signs_of(output, laid_out)
+
+
+def with_signs_of(output: torch.Tensor, stored: torch.Tensor) -> torch.Tensor:
+    """``stored`` read as ``output`` reads its memory: torch conjugates and negates when it is read."""
+    if output.is_conj():
+        stored = stored.conj()
+    return torch._neg_view(stored) if output.is_neg() else stored

@@ -16,6 +16,7 @@ from compilescope.bucketing.graphs.training.forward import ForwardRecording, fil
 from compilescope.bucketing.graphs.training.values import (
     Make,
     address,
+    apart,
     constant,
     copies,
     of_the_caller,
@@ -68,7 +69,7 @@ class GraphedBackward:
         return self._compiled(inputs)
 
     def _mismatch(self, forward: ForwardRecording | None, inputs: Sequence[Any]) -> str | None:
-        """Why these are not what the last replay saved. Hooks on saved tensors may have moved some of them."""
+        """Why these are not what the last replay saved. Hooks on saved tensors may have moved some."""
         if forward is None or forward.rung is not self._rung:
             return NOT_REPLAYED
         if forward.backward is not None:
@@ -105,28 +106,27 @@ class GraphedBackward:
         started = time.perf_counter()
         with session.recorder.tape(rung.device) as tape:
             # Compiled code may reuse the memory of what was saved: a run before the recording has its own.
-            tape.rehearse(lambda: self._compiled(_apart(arguments, saved)))
+            tape.rehearse(lambda: self._compiled(apart(arguments, saved)))
             replay, owned = tape.capture(lambda *a: self._compiled(list(a)), arguments)
             left = tape.left_to_the_pool(owned)
-        makers, results = _makers(left, owned, arguments, copied)
+        # What was saved lies in the graphs' memory: as a gradient it would hold up every later call.
+        theirs = [None if n in saved else value for n, value in enumerate(arguments)]
+        makers, results = _makers(left, owned, theirs, copied)
         wall_s = time.perf_counter() - started
         moved = [*copied.values(), *results]
         copied_bytes = sum(value.numel() * value.itemsize for value in moved)
+        copy_results = copies(results)
 
         def run(inputs: Sequence[Any]) -> list[Any]:
             fill(views, inputs)
             if replay is not None:
                 replay()
-            fresh = iter(copies(results))
+            fresh = iter(copy_results())
             return [next(fresh) if make is None else make(inputs) for make in makers]
 
         read = _reader(stay, [n for n in range(len(inputs)) if n not in tensors])
         recording = Recording(run, int(replay is not None), wall_s, copied_bytes, frozenset())
         return BackwardRecording(recording, read, read(inputs))
-
-
-def _apart(arguments: Sequence[Any], positions: set[int]) -> list[Any]:
-    return [value.clone() if n in positions else value for n, value in enumerate(arguments)]
 
 
 def _makers(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
+
+from compilescope.bucketing.graphs.buffers import overlaps_itself
+from compilescope.bucketing.graphs.outputs import with_signs_of
 
 Make = Callable[[Sequence[Any]], Any]
 """From the arguments of a call to one of its results."""
@@ -23,11 +27,11 @@ def of_the_caller(value: Any, arguments: Sequence[Any], copied: Mapping[int, tor
 
     The copy is written over by the next call, while the caller's tensor is what a backward is to read.
     """
+    if not isinstance(value, torch.Tensor):
+        return None
     for position, argument in enumerate(arguments):
         if value is argument:
             return lambda given: given[position]
-    if not isinstance(value, torch.Tensor):
-        return None
     storage = value.untyped_storage()._cdata
     for position, view in copied.items():
         if view.untyped_storage()._cdata == storage:
@@ -55,15 +59,45 @@ def alias(value: torch.Tensor) -> Make:
 
 
 def copy(value: torch.Tensor) -> Make:
-    return lambda _: value.detach().clone()
+    room = _room_for(value)
+    return lambda _: room().copy_(value)
 
 
-def copies(values: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """All of them at once: gradients of hundreds of parameters are a few launches."""
-    fresh = [torch.empty_like(value) for value in values]
-    if fresh:
-        torch._foreach_copy_(fresh, list(values))
-    return fresh
+def copies(values: Sequence[torch.Tensor]) -> Callable[[], list[torch.Tensor]]:
+    """Copies all at once: gradients of hundreds of parameters are a few launches."""
+    rooms, sources = [_room_for(value) for value in values], list(values)
+
+    def copied() -> list[torch.Tensor]:
+        fresh = [room() for room in rooms]
+        if fresh:
+            torch._foreach_copy_(fresh, sources)
+        return fresh
+
+    return copied
+
+
+def _room_for(value: torch.Tensor) -> Callable[[], torch.Tensor]:
+    """Makes tensors of the same strides, which compiled code goes by: a clone of what has gaps has others."""
+    about: dict[str, Any] = {"dtype": value.dtype, "device": value.device}
+    if overlaps_itself(value):
+        return partial(torch.empty, value.shape, **about)
+    return partial(torch.empty_strided, value.shape, value.stride(), **about)
+
+
+def apart(values: Sequence[Any], positions: Container[int]) -> list[Any]:
+    """Those at the positions on memory of their own, laid out and sharing it among each other as before."""
+    storages: dict[int, torch.UntypedStorage] = {}
+
+    def moved(value: torch.Tensor) -> torch.Tensor:
+        storage = value.untyped_storage()
+        if storage._cdata not in storages:
+            storages[storage._cdata] = storage.clone()
+        empty = torch.empty(0, dtype=value.dtype, device=value.device)
+        empty.set_(storages[storage._cdata], value.storage_offset(), value.shape, value.stride())
+        return with_signs_of(value, empty)
+
+    with torch.no_grad():
+        return [moved(value) if n in positions else value for n, value in enumerate(values)]
 
 
 class Holders:
