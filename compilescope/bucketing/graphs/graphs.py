@@ -30,7 +30,7 @@ class CudaGraphs:
 
     With ``share_code`` a static rung is the dynamic artifact recorded at its sizes, where it is valid there.
     With ``runs_eagerly`` the operators that it matches, those a graph was split at, are not recorded.
-    A rung that is trained has graphs of its forward and its backward, in a pool of its entry's own.
+    A rung that is trained has graphs of its forward and its backward, in pools of its entry's own.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class CudaGraphs:
         halves = forward_and_backward(compiled.notes.halves)
         assert halves is not None
         if entry not in self._training:
-            self._training[entry] = TrainingSession(self._make_recorder(), self._session.is_warming)
+            self._training[entry] = TrainingSession(self._make_recorder, self._session.is_warming)
         return GraphedTraining(
             label,
             artifact,
@@ -171,8 +171,7 @@ class CudaGraphs:
         return GraphReport((*lines, *self._skipped), self._pool_bytes(), buffer_bytes)
 
     def _pool_bytes(self) -> int:
-        sessions = self._training.values()
-        return self._recorder.pool_bytes() + sum(each.recorder.pool_bytes() for each in sessions)
+        return self._recorder.pool_bytes() + sum(each.pool_bytes for each in self._training.values())
 
     def __str__(self) -> str:
         return str(self.report())

@@ -13,6 +13,7 @@ import torch
 from compilescope.bucketing.graphs.buffers import address_reader, overlaps_itself
 from compilescope.bucketing.graphs.recorder import Recording
 from compilescope.bucketing.graphs.training.forward import ForwardRecording, fill, views_of
+from compilescope.bucketing.graphs.training.session import Level
 from compilescope.bucketing.graphs.training.values import (
     Make,
     address,
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-NOT_REPLAYED = "backward: its forward was not replayed"
-MOVED = "backward: what its forward saved was moved"
+NOT_REPLAYED = "backward: its forward was not replayed, or what it saved was moved"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,43 +54,49 @@ class GraphedBackward:
     def __call__(self, inputs: list[Any]) -> Sequence[Any]:
         rung, session = self._rung, self._rung.session
         with session.lock:
-            forward = session.outstanding
-            reason = rung.backward_given_up or session.refusal(rung.device) or self._mismatch(forward, inputs)
-            if reason is None:
-                assert forward is not None
-                recording = forward.backward or self._recording(forward, inputs)
-                if recording is not None:
-                    rung.backward_replays += 1
-                    gradients = recording.recording.replay(inputs)
-                    inputs.clear()
-                    return gradients
-                reason = rung.backward_given_up or "backward: not recorded"
-            rung.run_plainly[reason] += 1
+            reason = rung.backward_given_up or session.refusal(rung.device)
+            recording = self._recording(inputs) if reason is None else None
+            if recording is not None:
+                rung.backward_replays += 1
+                gradients = recording.recording.replay(inputs)
+                inputs.clear()
+                return gradients
+            rung.run_plainly[reason or rung.backward_given_up or NOT_REPLAYED] += 1
         return self._compiled(inputs)
 
-    def _mismatch(self, forward: ForwardRecording | None, inputs: Sequence[Any]) -> str | None:
-        """Why these are not what the last replay saved. Hooks on saved tensors may have moved some."""
-        if forward is None or forward.rung is not self._rung:
-            return NOT_REPLAYED
-        if forward.backward is not None:
-            return None if forward.backward.fits(inputs) else MOVED
-        here = {address(value) for value in inputs}
-        return None if forward.owners is not None and forward.saved <= here else NOT_REPLAYED
+    def _recording(self, inputs: Sequence[Any]) -> BackwardRecording | None:
+        """The one behind the forward that saved these, on whatever level it was; None when none did."""
+        here: set[int | None] | None = None
+        for level, forward in self._rung.session.replayed():
+            if forward.rung is not self._rung:
+                continue
+            if forward.backward is not None:
+                if forward.backward.fits(inputs):
+                    return forward.backward
+            elif forward.owners is not None:
+                here = {address(value) for value in inputs} if here is None else here
+                # Hooks on saved tensors may have moved some of them.
+                if forward.saved <= here:
+                    return self._new(level, forward, inputs)
+        return None
 
-    def _recording(self, forward: ForwardRecording, inputs: Sequence[Any]) -> BackwardRecording | None:
+    def _new(
+        self, level: Level, forward: ForwardRecording, inputs: Sequence[Any]
+    ) -> BackwardRecording | None:
         rung = self._rung
         try:
-            forward.backward = self._recorded(forward, inputs)
+            forward.backward = self._record(level, forward, inputs)
         except Exception as error:
             rung.backward_given_up = f"backward: recording failed: {type(error).__name__}: {error}"
             _log.warning("rung %s: no CUDA graph of its %s", rung.label, rung.backward_given_up)
-            rung.given_up_for(rung.backward_given_up)
+            level.recorder.forget_pool()
+            rung.tell(rung.backward_given_up)
         else:
             rung.counted(forward.backward.recording)
         forward.owners = None
         return forward.backward
 
-    def _recorded(self, forward: ForwardRecording, inputs: Sequence[Any]) -> BackwardRecording:
+    def _record(self, level: Level, forward: ForwardRecording, inputs: Sequence[Any]) -> BackwardRecording:
         session, rung = self._rung.session, self._rung
         tensors = {n for n, value in enumerate(inputs) if isinstance(value, torch.Tensor)}
         saved = {n for n in tensors if address(inputs[n]) in forward.saved}
@@ -104,7 +110,7 @@ class GraphedBackward:
         fill(views, inputs)
         arguments = [copied.get(n, value) for n, value in enumerate(inputs)]
         started = time.perf_counter()
-        with session.recorder.tape(rung.device) as tape:
+        with level.recorder.tape(rung.device) as tape:
             # Compiled code may reuse the memory of what was saved: a run before the recording has its own.
             tape.rehearse(lambda: self._compiled(apart(arguments, saved)))
             replay, owned = tape.capture(lambda *a: self._compiled(list(a)), arguments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import torch
 
 from compilescope.bucketing.graphs.buffers import CopiedInput, address_reader
 from compilescope.bucketing.graphs.recorder import ADDRESS_SETS, MOVES, RECORDINGS, Recording
+from compilescope.bucketing.graphs.training.session import PENDING, Level
 from compilescope.bucketing.graphs.training.values import (
     Holders,
     Make,
@@ -60,7 +62,8 @@ class GraphedForward:
         self._rung = rung
         self._compiled = compiled
         self._returned = returned
-        self._recordings: dict[tuple[int, ...], ForwardRecording] = {}
+        self._recordings: dict[Level, dict[tuple[int, ...], ForwardRecording]] = {}
+        self._recorded: Counter[Level] = Counter()
         self._kept: tuple[int, ...] | None = None
         self._addresses = address_reader(())
         self._views: Filled = ()
@@ -68,47 +71,50 @@ class GraphedForward:
     def __call__(self, inputs: list[Any]) -> Sequence[Any]:
         rung, session = self._rung, self._rung.session
         with session.lock:
-            reason = rung.given_up or session.refusal(rung.device) or session.pending()
-            if reason is None:
-                recording = self._recording(inputs)
+            reason = rung.given_up or session.refusal(rung.device)
+            level = session.free_level() if reason is None else None
+            if level is not None:
+                recording = self._recording(level, inputs)
                 if recording is not None:
-                    session.outstanding = recording
+                    level.outstanding = recording
                     rung.replays += 1
                     outputs = recording.recording.replay(inputs)
                     inputs.clear()
                     return outputs
-                reason = rung.given_up or "not recorded"
-            rung.run_plainly[reason] += 1
+                reason = rung.given_up
+            rung.run_plainly[reason or PENDING] += 1
         return self._compiled(inputs)
 
-    def _recording(self, inputs: Sequence[Any]) -> ForwardRecording | None:
+    def _recording(self, level: Level, inputs: Sequence[Any]) -> ForwardRecording | None:
         """That of these parameters, a new one where there is none; None when the rung is given up."""
         if self._kept is None:
             self._look_at(inputs)
         addresses = self._addresses(inputs)
-        found = self._recordings.get(addresses)
+        recordings = self._recordings.setdefault(level, {})
+        found = recordings.get(addresses)
         if found is not None:
             return found
-        rung = self._rung
-        if rung.recorded >= RECORDINGS:
+        self._recorded[level] += 1
+        if self._recorded[level] > RECORDINGS:
             self._give_up(MOVES)
             return None
-        if len(self._recordings) >= ADDRESS_SETS:
-            del self._recordings[next(iter(self._recordings))]
+        if len(recordings) >= ADDRESS_SETS:
+            del recordings[next(iter(recordings))]
         try:
-            made = self._recorded(inputs)
+            made = self._record(level, inputs)
         except Exception as error:
+            level.recorder.forget_pool()
             self._give_up(f"recording failed: {type(error).__name__}: {error}")
             return None
-        self._recordings[addresses] = made
-        rung.recorded += 1
-        rung.counted(made.recording)
+        recordings[addresses] = made
+        self._rung.recorded += 1
+        self._rung.counted(made.recording)
         return made
 
     def _give_up(self, reason: str) -> None:
         _log.warning("rung %s trains without CUDA graphs: %s", self._rung.label, reason)
         self._rung.given_up = reason
-        self._rung.given_up_for(reason)
+        self._rung.tell(reason)
 
     def _look_at(self, inputs: Sequence[Any]) -> None:
         """Which inputs stay where they are. AOTAutograd may have put them in another order than the call."""
@@ -118,14 +124,14 @@ class GraphedForward:
         self._addresses = address_reader(self._kept)
         self._views = views_of(inputs, set(tensors).difference(self._kept), self._rung.session.inputs)
 
-    def _recorded(self, inputs: Sequence[Any]) -> ForwardRecording:
-        rung, recorder, copied = self._rung, self._rung.session.recorder, dict(self._views)
+    def _record(self, level: Level, inputs: Sequence[Any]) -> ForwardRecording:
+        rung, copied = self._rung, dict(self._views)
         fill(self._views, inputs)
         arguments = [copied.get(position, value) for position, value in enumerate(inputs)]
         written = [(tensor, tensor.clone()) for tensor in rung.mutated_tensors()]
         started = time.perf_counter()
         try:
-            with recorder.tape(rung.device) as tape:
+            with level.recorder.tape(rung.device) as tape:
                 tape.rehearse(lambda: self._compiled(list(arguments)))
                 replay, owned = tape.capture(lambda *a: self._compiled(list(a)), arguments)
                 left = tape.left_to_the_pool(owned)

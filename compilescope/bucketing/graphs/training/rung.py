@@ -83,7 +83,6 @@ class GraphedTraining:
         self.copied_bytes += recording.copied_bytes
         self._report(self, recording, None)
 
-    def given_up_for(self, reason: str) -> None:
+    def tell(self, reason: str) -> None:
         """A half is not recorded, now or later."""
-        self.session.forget()
         self._report(self, None, reason)

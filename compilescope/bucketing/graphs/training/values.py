@@ -59,8 +59,15 @@ def alias(value: torch.Tensor) -> Make:
 
 
 def copy(value: torch.Tensor) -> Make:
-    room = _room_for(value)
-    return lambda _: room().copy_(value)
+    if not overlaps_itself(value):
+        room = _room_for(value)
+        return lambda _: room().copy_(value)
+    # Broadcast as it is: a graph behind a graph break may be made for that.
+    shape, stride = tuple(value.shape), tuple(value.stride())
+    length = 1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
+    once = value.as_strided((length,), (1,))
+    room = _room_for(once)
+    return lambda _: room().copy_(once).as_strided(shape, stride).detach()
 
 
 def copies(values: Sequence[torch.Tensor]) -> Callable[[], list[torch.Tensor]]:
