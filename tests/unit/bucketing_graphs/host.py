@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from compilescope.bucketing.graphs.outputs import PoolMemory, left_to_the_pool
+from compilescope.bucketing.graphs.outputs import PoolMemory, left_to_the_pool, with_signs_of
 from compilescope.bucketing.graphs.recorder import WARM_UP_RUNS
 
 POISON = 0xFF
@@ -74,7 +74,8 @@ class HostTape:
             raise RuntimeError("operation not permitted when stream is capturing")
         self.captures += 1
         scratch = list(self._pool.free)
-        once, again = tuple(function(*arguments)), tuple(function(*arguments))
+        with _nothing_happens(arguments):
+            once, again = tuple(function(*arguments)), tuple(function(*arguments))
         outputs = self._owned(once, again)
         # What both runs have at one address was there before: a view of an argument, or a constant.
         mine = [number for number, value in enumerate(outputs) if value is not once[number]]
@@ -92,7 +93,7 @@ class HostTape:
                 block.fill(POISON)
             results = tuple(function(*read))
             for number, target in zip(mine, written, strict=True):
-                target.copy_(results[number])
+                target.untyped_storage().copy_(results[number].untyped_storage())
 
         return replay, outputs
 
@@ -112,9 +113,25 @@ class HostTape:
                 bases[storage._cdata] = self._pool.own(storage.nbytes())
             whole = storage.nbytes() // value.itemsize * value.itemsize
             typed = bases[storage._cdata][:whole].view(value.dtype)
-            return typed.as_strided(value.shape, value.stride(), value.storage_offset())
+            mine = typed.as_strided(value.shape, value.stride(), value.storage_offset())
+            return with_signs_of(value, mine)
 
         return tuple(map(owned, once, again))
+
+
+@contextmanager
+def _nothing_happens(arguments: Sequence[Any]) -> Iterator[None]:
+    """A capture runs no kernel: nothing is written, the random generator draws nothing."""
+    # By ``data``: autograd is not to see that anything was written.
+    before = [(each.data, each.data.clone()) for each in arguments if isinstance(each, torch.Tensor)]
+    drawn = torch.get_rng_state()
+    try:
+        yield
+    finally:
+        torch.set_rng_state(drawn)
+        with torch.no_grad():
+            for tensor, value in before:
+                tensor.copy_(value)
 
 
 class HostRecorder:
