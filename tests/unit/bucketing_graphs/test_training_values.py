@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from .twins import ROWS, Twins, summed
+from .twins import ROWS, Twins
 
 
 class Function(torch.nn.Module):

