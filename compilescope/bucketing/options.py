@@ -25,9 +25,10 @@ class Options:
     "eager" or a callable. With several ladders, ``only`` lists the combinations to make and ``budget`` limits
     their number. ``build`` says when rungs are compiled: as soon as Dynamo has captured a graph, or only by
     ``warm_up``, until which calls run eagerly and are counted so.
-    ``cuda_graphs`` records static rungs as CUDA graphs; their outputs are valid until the next call of the
-    model unless ``clone_outputs``. "shared" records the dynamic artifact at each of their sizes: one compile.
-    "pieces" records what ``split_ops`` leave between them, and runs those operators on each replay.
+    ``cuda_graphs`` records static rungs as CUDA graphs, in training forward and backward. Without gradients
+    their outputs are valid until the next call of the model unless ``clone_outputs``; with gradients always.
+    "shared" records the dynamic artifact at each of their sizes: one compile. "pieces" records what
+    ``split_ops`` leave between them, and runs those operators on each replay. Both are for inference.
     ``pad`` are the contracts for ladders with pads. With ``verify`` a padded rung serves only after it has
     been compared with the unpadded graph, in ``warm_up`` at several sizes or at its first call. ``fallback``
     "eager" saves the compile of the dynamic artifact where the ladder serves all sizes that can occur.
