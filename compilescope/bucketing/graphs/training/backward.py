@@ -20,6 +20,7 @@ from compilescope.bucketing.graphs.training.values import (
     apart,
     constant,
     copies,
+    nothing_drawn,
     of_the_caller,
 )
 from compilescope.bucketing.halves import Boxed
@@ -110,7 +111,7 @@ class GraphedBackward:
         fill(views, inputs)
         arguments = [copied.get(n, value) for n, value in enumerate(inputs)]
         started = time.perf_counter()
-        with level.recorder.tape(rung.device) as tape:
+        with nothing_drawn(rung.device), level.recorder.tape(rung.device) as tape:
             # Compiled code may reuse the memory of what was saved: a run before the recording has its own.
             tape.rehearse(lambda: self._compiled(apart(arguments, saved)))
             replay, owned = tape.capture(lambda *a: self._compiled(list(a)), arguments)

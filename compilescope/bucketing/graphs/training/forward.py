@@ -21,6 +21,7 @@ from compilescope.bucketing.graphs.training.values import (
     alias,
     constant,
     copy,
+    nothing_drawn,
     of_the_caller,
 )
 from compilescope.bucketing.halves import Boxed
@@ -131,7 +132,7 @@ class GraphedForward:
         written = [(tensor, tensor.clone()) for tensor in rung.mutated_tensors()]
         started = time.perf_counter()
         try:
-            with level.recorder.tape(rung.device) as tape:
+            with nothing_drawn(rung.device), level.recorder.tape(rung.device) as tape:
                 tape.rehearse(lambda: self._compiled(list(arguments)))
                 replay, owned = tape.capture(lambda *a: self._compiled(list(a)), arguments)
                 left = tape.left_to_the_pool(owned)

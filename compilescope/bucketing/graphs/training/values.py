@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -105,6 +106,11 @@ def apart(values: Sequence[Any], positions: Container[int]) -> list[Any]:
 
     with torch.no_grad():
         return [moved(value) if n in positions else value for n, value in enumerate(values)]
+
+
+def nothing_drawn(device: torch.device) -> AbstractContextManager[None]:
+    """What runs within for a recording's sake leaves the random numbers that come next as they are."""
+    return torch.random.fork_rng([device] if device.type == "cuda" else [])
 
 
 class Holders:
