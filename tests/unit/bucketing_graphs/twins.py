@@ -69,7 +69,12 @@ class Twins:
             same(mine, theirs, "held")
 
     def gradients(self, net: torch.nn.Module) -> dict[str, Any]:
-        return {name: each.grad for name, each in net.named_parameters() if each.grad is not None}
+        """Zeros where there is none: compiled code adds those where eager adds nothing."""
+        return {
+            name: torch.zeros_like(each) if each.grad is None else each.grad
+            for name, each in net.named_parameters()
+            if each.requires_grad
+        }
 
     @property
     def lines(self) -> dict[str, Any]:
