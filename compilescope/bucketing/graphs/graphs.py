@@ -16,7 +16,13 @@ from compilescope.bucketing.graphs.cuda import CudaRecorder
 from compilescope.bucketing.graphs.recorder import Recorder, Recording
 from compilescope.bucketing.graphs.report import GraphLine, GraphReport
 from compilescope.bucketing.graphs.session import Session
-from compilescope.bucketing.graphs.skip import Between, is_trained, mutated_inputs, skip_reason
+from compilescope.bucketing.graphs.skip import (
+    Between,
+    is_beside_training,
+    is_trained,
+    mutated_inputs,
+    skip_reason,
+)
 from compilescope.bucketing.graphs.training import GraphedTraining, TrainingSession
 from compilescope.bucketing.halves import forward_and_backward
 from compilescope.bucketing.inner import Artifact
@@ -74,7 +80,7 @@ class CudaGraphs:
             self._skipped.append(GraphLine(entry, label, reason))
             self._report(GraphSkipped(self._backend, entry, label, reason))
             return artifact
-        make = self._trained if is_trained(captured) else self._replayed
+        make = self._trained if is_trained(captured, compiled) else self._replayed
         graphed = make(entry, label, captured, compiled, artifact)
         graphed.note = self._not_split(compiled).removesuffix("; ")
         self._graphed.append((entry, captured.state, graphed))
@@ -85,7 +91,7 @@ class CudaGraphs:
     ) -> GraphedArtifact:
         sequence = self._sequence(compiled)
         passed = frozenset() if sequence is None else sequence.passed
-        return GraphedArtifact(
+        graphed = GraphedArtifact(
             label,
             artifact,
             BufferPlan.of(captured.inputs, compiled.world.arguments, passed),
@@ -97,6 +103,8 @@ class CudaGraphs:
             sequence,
             self._slots,
         )
+        graphed.clones = is_beside_training(captured)
+        return graphed
 
     def _trained(
         self, entry: int, label: str, captured: CapturedGraph, compiled: CompiledRung, artifact: Artifact

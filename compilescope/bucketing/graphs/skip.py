@@ -43,7 +43,7 @@ def skip_reason(
         or nodes_reason(captured.graph_module, device_type, between.runs_eagerly)
         or _mutation(captured, compiled, between.passed)
         # What autograd gets is AOTAutograd's affair, which makes such outputs outside of what is recorded.
-        or (None if is_trained(captured) else _aliases(captured, compiled, between.passed))
+        or (None if is_trained(captured, compiled) else _aliases(captured, compiled, between.passed))
     )
 
 
@@ -56,13 +56,27 @@ def _not_static(compiled: CompiledRung) -> str | None:
     return None
 
 
-def is_trained(captured: CapturedGraph) -> bool:
+def is_trained(captured: CapturedGraph, compiled: CompiledRung) -> bool:
     """Whether its calls are differentiated: then its forward and its backward are recorded."""
-    return captured.state.grad_enabled and any(trait.requires_grad for trait in captured.traits)
+    if not captured.state.grad_enabled or not any(trait.requires_grad for trait in captured.traits):
+        return False
+    output = next(node for node in captured.graph_module.graph.nodes if node.op == "output")
+    results = [traced_value(node) for node in output.all_input_nodes]
+    # Inputs may require gradients that no result does: AOTAutograd finds out, and makes no backward.
+    is_forward_only = [half.is_backward for half in compiled.notes.halves] == [False]
+    return not is_forward_only or any(getattr(each, "requires_grad", False) for each in results)
+
+
+def is_beside_training(captured: CapturedGraph) -> bool:
+    """Whether a backward may read its results although it needs none: frozen, or a reentrant checkpoint's."""
+    given = zip(captured.inputs, captured.traits, strict=True)
+    return captured.state.grad_enabled or any(
+        trait.requires_grad and not (trait.is_parameter or each.keeps_address) for each, trait in given
+    )
 
 
 def _training(captured: CapturedGraph, compiled: CompiledRung) -> str | None:
-    if not is_trained(captured):
+    if not is_trained(captured, compiled):
         return None
     for each in captured.inputs:
         if is_traceable_wrapper_subclass(each.value):

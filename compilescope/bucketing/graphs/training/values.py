@@ -110,7 +110,7 @@ def apart(values: Sequence[Any], positions: Container[int]) -> list[Any]:
 
 def nothing_drawn(device: torch.device) -> AbstractContextManager[None]:
     """What runs within for a recording's sake leaves the random numbers that come next as they are."""
-    return torch.random.fork_rng([device] if device.type == "cuda" else [])
+    return torch.random.fork_rng([device] if device.type == "cuda" else [])  # type: ignore[no-any-return]
 
 
 class Holders:
