@@ -66,6 +66,7 @@ bench-gpu: setup  ## rungs, ladders with CUDA graphs on real traffic, prediction
 	$(PY) tests/benchmarks/bucketing/gpu_traffic.py --part predict --out predict.json
 	$(PY) tests/benchmarks/bucketing/gpu_traffic.py --part traffic --curves predict.json --out traffic.json
 	$(PY) tests/benchmarks/bucketing/gpu_pieces.py
+	$(PY) tests/benchmarks/bucketing/gpu_training.py
 
 .PHONY: test-versions
 test-versions: setup  ## table fact x torch version; VERSIONS="2.11.0 2.14.1" fetches those

@@ -153,7 +153,7 @@ def synchronize(device: str) -> None:
 
 
 def compare(
-    name: str, mode: str, backward: bool, sizes: Sequence[int], device: str, turns: Turns
+    name: str, mode: str, backward: bool, sizes: Sequence[int], device: str, turns: Turns, repetitions: int
 ) -> Iterator[dict[str, Any]]:
     """A row for each size as soon as it is measured: tuning one takes minutes, and a run may be cut off.
 
@@ -185,19 +185,22 @@ def compare(
         row = {"model": name, "mode": mode, "backward": backward, "size": size}
         seconds = {"static": static_s, "dynamic": dynamic_s}
         with turns.alone():
-            row |= {"warm_up_s": seconds} | alternating(served, make(size), backward, device)
+            row |= {"warm_up_s": seconds} | alternating(served, make(size), backward, device, repetitions)
         print(line(row), flush=True)
         yield row
+    print(f"of the dynamic graph, after all sizes:\n{dynamic.explain()}", flush=True)
 
 
-def alternating(served: dict[str, Any], x: torch.Tensor, backward: bool, device: str) -> dict[str, Any]:
+def alternating(
+    served: dict[str, Any], x: torch.Tensor, backward: bool, device: str, repetitions: int
+) -> dict[str, Any]:
     """Lowest, median and highest of each one's times, and its kernels of one repetition, in microseconds."""
     calls = {kind: step(each, x, backward) for kind, each in served.items()}
     for call in calls.values():
         call()
     measured: dict[str, list[float]] = {}
     most: dict[str, Any] = {}
-    for _ in range(REPETITIONS):
+    for _ in range(repetitions):
         for kind, call in calls.items():
             kernels = kernels_us(call, device)
             most[f"{kind}_kernels_us"] = sorted(kernels.items(), key=lambda each: -each[1])[:LISTED]
@@ -273,6 +276,7 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
     parser.add_argument("--passes", nargs="+", choices=PASSES, default=list(PASSES))
     parser.add_argument("--skip-first-requests", action="store_true")
+    parser.add_argument("--repetitions", type=int, default=REPETITIONS)
     parser.add_argument("--lock", type=Path, help="a file: runs that name the same one take turns on the GPU")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
@@ -285,7 +289,7 @@ def main() -> None:
     result: dict[str, Any] = {"torch": torch.__version__, "device": where, "rows": [], "first_request_s": {}}
     result["shares_the_gpu"] = options.lock is not None
     for name, mode, which in itertools.product(options.models, options.modes, options.passes):
-        for row in compare(name, mode, PASSES[which], options.sizes, device, turns):
+        for row in compare(name, mode, PASSES[which], options.sizes, device, turns, options.repetitions):
             result["rows"].append(row)
             write(options.out, result)
     if not options.skip_first_requests:

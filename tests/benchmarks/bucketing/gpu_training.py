@@ -1,6 +1,6 @@
 """On a GPU: a training step with graphs of its forward and backward, and the other ways to train many sizes.
 
-    python gpu_training.py [--blocks 4] [--sizes ...] [--out FILE]
+    python gpu_training.py [--blocks 4] [--sizes ...] [--lock FILE] [--out FILE]
 
 Transformer blocks, bf16; a step is forward, mean of squares, backward, without an optimizer. Each is waited
 for, the ways take turns. ``memory`` is what the device held more after all sizes than before the way was made
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from gpu_rungs import Turns
 from traffic_model import Setting, spread
 
 from compilescope.bucketing import bucketed
@@ -37,8 +38,10 @@ class Way:
         self.model = setting.model()
         self.bucketed: Any = None
         setting.synchronize()
+        torch.cuda.empty_cache()  # else a later way would live on what an earlier one left
         before_mib = setting.memory_mib()
         self.ready_s = setting.wall_us(lambda: self._make_ready(sizes, inputs)) / 1e6
+        torch.cuda.empty_cache()
         self.memory_mib = setting.memory_mib() - before_mib
 
     def _make_ready(self, sizes: Sequence[int], inputs: Sequence[torch.Tensor]) -> None:
@@ -70,7 +73,7 @@ class Way:
         return gradient.float().clone()
 
 
-def measure(setting: Setting, sizes: Sequence[int]) -> dict[str, Any]:
+def measure(setting: Setting, sizes: Sequence[int], turns: Turns) -> dict[str, Any]:
     # Each way is a compiled model of its own over the same code.
     torch._dynamo.config.recompile_limit = torch._dynamo.config.accumulated_recompile_limit = 1000
     inputs = list(setting.inputs([(n,) for n in sizes]).values())
@@ -80,11 +83,8 @@ def measure(setting: Setting, sizes: Sequence[int]) -> dict[str, Any]:
         print(f"{way.name}: ready after {way.ready_s:.1f} s, {way.memory_mib:.0f} MiB", flush=True)
         result["ways"][way.name] = {"ready_s": way.ready_s, "memory_mib": way.memory_mib, "us": {}}
     for size, x in zip(sizes, inputs, strict=True):
-        times: dict[str, list[float]] = {way.name: [] for way in ways}
-        for _ in range(ROUNDS):
-            for way in ways:
-                step = lambda way=way, x=x: way.step(x)  # noqa: E731
-                times[way.name].append(statistics.median(setting.wall_us(step) for _ in range(CALLS)))
+        with turns.alone():
+            times = by_turns(setting, ways, x)
         for name, found in times.items():
             result["ways"][name]["us"][size] = spread(found)
         print(size, {name: round(statistics.median(found), 1) for name, found in times.items()}, flush=True)
@@ -100,6 +100,15 @@ def measure(setting: Setting, sizes: Sequence[int]) -> dict[str, Any]:
     return result
 
 
+def by_turns(setting: Setting, ways: Sequence[Way], x: torch.Tensor) -> dict[str, list[float]]:
+    times: dict[str, list[float]] = {way.name: [] for way in ways}
+    for _ in range(ROUNDS):
+        for way in ways:
+            steps = [setting.wall_us(lambda way=way: way.step(x)) for _ in range(CALLS)]  # type: ignore[misc]
+            times[way.name].append(statistics.median(steps))
+    return times
+
+
 def _error(actual: torch.Tensor, expected: torch.Tensor) -> float:
     return ((actual - expected).abs().max() / expected.abs().max()).item()
 
@@ -110,9 +119,11 @@ def main() -> None:
     )
     parser.add_argument("--blocks", type=int, default=4)
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
+    parser.add_argument("--lock", type=Path, help="a file: runs that name the same one take turns on the GPU")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    result = measure(Setting(blocks=options.blocks, trains=True), sorted(options.sizes))
+    setting = Setting(blocks=options.blocks, trains=True)
+    result = measure(setting, sorted(options.sizes), Turns(options.lock))
     if options.out is not None:
         options.out.write_text(json.dumps(result, indent=1))
 
