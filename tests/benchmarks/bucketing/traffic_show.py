@@ -143,4 +143,25 @@ def show_traffic_aims(rows: Sequence[dict[str, Any]]) -> None:
             worst = max(each["first_us"] for each in row["unseen"]) / row["median_request_us"]
             own = row["unseen_worst_x"]
             parts.append(f"unseen at worst {worst:.1f} x the median request (own next calls {own:.1f} x)")
+            if "reduce-overhead" in done:
+                parts.append(_against_own_graphs(row, done["reduce-overhead"]))
         print(f"aims, {name}: {'; '.join(parts)}", flush=True)
+
+
+def _against_own_graphs(row: dict[str, Any], rival: dict[str, Any]) -> str:
+    """First calls beside what a graph of just that size takes, which no ladder can be faster than."""
+    own_us = {tuple(each["size"]): each["again_us"] for each in rival["unseen"]}
+    ratios = [each["first_us"] / own_us[tuple(each["size"])] for each in row["unseen"]]
+    limit_us = 2 * row["median_request_us"]
+    beyond = sorted(size for size, us in own_us.items() if us > limit_us)
+    slow = sorted(tuple(each["size"]) for each in row["unseen"] if each["first_us"] > limit_us)
+    own_first_ms = statistics.median(each["first_us"] for each in rival["unseen"]) / 1e3
+    return (
+        f"first calls {statistics.median(ratios):.2f} x the next ones of a graph of that size, at worst "
+        f"{max(ratios):.2f} (that one's first: {own_first_ms:.1f} ms); beyond twice the median request: "
+        f"{_listed(slow)}, with graphs of their own {_listed(beyond)}"
+    )
+
+
+def _listed(sizes: Sequence[tuple[int, ...]]) -> str:
+    return ", ".join("x".join(map(str, size)) for size in sizes) or "none"
