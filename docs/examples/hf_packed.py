@@ -1,11 +1,12 @@
-"""Fine-tune a small random Llama on packed sequences, five ways, and compare.
+"""Fine-tune a small random Llama on packed sequences, several ways, and compare.
 
-Batches of packed sequences have another number of tokens each. The five ways to live with that:
+Batches of packed sequences have another number of tokens each. Ways to live with that:
 
 eager       nothing compiled, nothing padded
 dynamic     torch.compile(dynamic=True), nothing padded
 static      torch.compile(dynamic=False), nothing padded: a compile for each size until the recompile limit
 ladder      bucketed: each batch padded to one of --rungs, one static artifact for each
+graphs      the same, its forward and its backward recorded as CUDA graphs
 pad-to-max  torch.compile(dynamic=False), every batch padded to the largest rung
 
 Each runs in a process and with a compile cache of its own; the losses must agree. On a laptop as it is,
@@ -31,14 +32,16 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-MODES = ("eager", "dynamic", "static", "ladder", "pad-to-max")
+MODES = ("eager", "dynamic", "static", "ladder", "graphs", "pad-to-max")
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Packed-sequence fine-tuning with a ladder of two rungs.")
     parser.add_argument("--rungs", default="160,256", help="tokens of a batch to pad up to")
-    parser.add_argument("--modes", default=",".join(MODES))
+    # CUDA graphs need a GPU, and a model that waits for launches: they are measured when asked for.
+    parser.add_argument("--modes", default=",".join(mode for mode in MODES if mode != "graphs"))
     parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--accumulate", type=int, default=1, help="batches of a step")
     parser.add_argument("--longest", type=int, default=64, help="tokens of the longest sequence")
     parser.add_argument("--hidden", type=int, default=32)
     parser.add_argument("--layers", type=int, default=2)
@@ -55,7 +58,7 @@ def arguments() -> argparse.Namespace:
 
 
 def sequences(options: argparse.Namespace, rungs: list[int]) -> list[dict[str, Any]]:
-    """One item per step: token lists that fill 75 to 100 % of one of the rungs, the same in every process."""
+    """One item per batch: token lists that fill 75 to 100 % of one of the rungs, the same in every process."""
     import torch
 
     generator = torch.Generator().manual_seed(0)
@@ -64,7 +67,7 @@ def sequences(options: argparse.Namespace, rungs: list[int]) -> list[dict[str, A
         return int(torch.randint(max(high, 1), (1,), generator=generator))
 
     items = []
-    for step in range(options.steps):
+    for step in range(options.steps * options.accumulate):
         rung = rungs[step % len(rungs)]
         left = rung - below(rung // 4)
         packed = []
@@ -141,11 +144,12 @@ def compiled(model: Any, mode: str, rungs: list[int], inner: str) -> Any:
     from compilescope import BucketLadder, bucketed
 
     tokens = {1: "tokens"}
-    if mode == "ladder":
+    if mode in ("ladder", "graphs"):
         names = ("input_ids", "labels", "position_ids", "sequence_ids")
         dims = dict.fromkeys(names, tokens)
         # The collator pads to the rungs, so that every size is exact and no other artifact is needed.
-        model.forward = bucketed(model.forward, BucketLadder.pins(rungs), dims, inner=inner, fallback="eager")
+        options = {"inner": inner, "fallback": "eager", "cuda_graphs": mode == "graphs"}
+        model.forward = bucketed(model.forward, BucketLadder.pins(rungs), dims, **options)
     elif mode != "eager":
         model.forward = torch.compile(model.forward, dynamic=mode == "dynamic", backend=inner)
     return model
@@ -161,7 +165,7 @@ def train(options: argparse.Namespace) -> dict[str, Any]:
     from compilescope.ladder import BucketLadder
 
     rungs = [int(each) for each in options.rungs.split(",")]
-    padded_to = {"ladder": rungs, "pad-to-max": rungs[-1:]}.get(options.one)
+    padded_to = {"ladder": rungs, "graphs": rungs, "pad-to-max": rungs[-1:]}.get(options.one)
     on_gpu = options.device == "cuda"
     packed = PackedCollator(
         None if padded_to is None else BucketLadder.pins(padded_to),
@@ -193,6 +197,7 @@ def train(options: argparse.Namespace) -> dict[str, Any]:
             folder,
             max_steps=options.steps,
             per_device_train_batch_size=1,
+            gradient_accumulation_steps=options.accumulate,
             learning_rate=options.learning_rate,
             lr_scheduler_type="constant",
             logging_steps=1,
