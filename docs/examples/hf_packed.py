@@ -58,7 +58,7 @@ def arguments() -> argparse.Namespace:
 
 
 def sequences(options: argparse.Namespace, rungs: list[int]) -> list[dict[str, Any]]:
-    """One item per batch: token lists that fill 75 to 100 % of one of the rungs, the same in every process."""
+    """One item per batch: token lists that fill 75 to 100 % of a rung, the same in every process."""
     import torch
 
     generator = torch.Generator().manual_seed(0)

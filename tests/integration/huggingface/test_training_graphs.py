@@ -1,4 +1,4 @@
-"""The Trainer over a rung's graphs of forward and backward, recorded on the host: it learns what eager learns."""
+"""The Trainer over graphs of forward and backward, recorded on the host: it learns what eager learns."""
 
 from __future__ import annotations
 
