@@ -12,6 +12,7 @@ import torch
 
 from compilescope.bucketing.graphs.buffers import BufferPlan, Slots, StaticBuffers, address_reader
 from compilescope.bucketing.graphs.deferred import DeferredPad, deferred_pad, made
+from compilescope.bucketing.graphs.outputs import copy_of
 from compilescope.bucketing.graphs.pieces import PieceRecording, Replay, addresses_of
 from compilescope.bucketing.graphs.recorder import ADDRESS_SETS, MOVES, RECORDINGS, Recording, Tape
 from compilescope.bucketing.graphs.session import Session
@@ -114,7 +115,7 @@ class GraphedArtifact:
             self._fill(a)
         outputs = recording.replay(a)
         self.replays += 1
-        hand_out = _clone if self._session.must_clone(self) else _alias
+        hand_out = copy_of if self._session.must_clone(self) else _alias
         return [hand_out(each) if isinstance(each, torch.Tensor) else each for each in outputs]
 
     def _record(self, a: tuple[Any, ...], addresses: tuple[int, ...]) -> Recording | None:
@@ -196,7 +197,3 @@ def _storage_of(value: Any) -> int | None:
 def _alias(output: torch.Tensor) -> torch.Tensor:
     """A tensor of its own on the same memory: attributes a caller sets must not be there on the next call."""
     return output.detach()
-
-
-def _clone(output: torch.Tensor) -> torch.Tensor:
-    return output.detach().clone()

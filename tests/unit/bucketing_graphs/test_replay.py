@@ -80,6 +80,22 @@ def test_cloned_outputs_last(graphed: Any) -> None:
 
 
 @torch.no_grad()
+def test_copies_are_laid_out_as_what_they_copy(graphed: Any) -> None:
+    """What follows a graph break was made for these strides."""
+
+    def parts(x: torch.Tensor) -> Any:
+        y = x.sin()
+        return y, y[:, 2:6], y[:, ::2], y.sum(1, keepdim=True).expand(-1, 3)
+
+    model, _ = graphed(parts, PINS, ROWS, clone_outputs=True)
+    for size in (8, 4, 8):
+        x = torch.randn(size, 8)
+        for mine, theirs in zip(model(x), parts(x), strict=True):
+            torch.testing.assert_close(mine, theirs)
+            assert mine.stride() == theirs.stride()
+
+
+@torch.no_grad()
 def test_attributes_set_on_an_output_are_not_there_the_next_time(graphed: Any) -> None:
     model, _ = graphed(Net(), PINS, ROWS)
     x = torch.randn(8, 8)

@@ -143,6 +143,32 @@ def test_more_forwards_wait_than_there_are_pools(graphed: Any, monkeypatch: pyte
     assert sorted(twins.plainly().values()) == [4, 4]
 
 
+class SavesNothing(torch.nn.Module):
+    """What its backward reads are the caller's input and the parameter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.randn(8))
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        return input * self.w
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]])
+def test_backwards_of_forwards_that_saved_nothing(graphed: Any, order: list[int]) -> None:
+    """They come when they like."""
+    twins = Twins(graphed, SavesNothing())
+    for _ in range(2):
+        losses = [twins.step(torch.randn(size, 8), backward=False) for size in (4, 8, 4, 8)]
+        for number in order:
+            for each in losses[number]:
+                each.backward()
+            twins.compare()
+        twins.held.clear()
+        del losses, each
+    assert twins.replays() == (8, 8)
+
+
 @functorch.patch(donated_buffer=False)
 def test_gradients_asked_for_by_name(graphed: Any) -> None:
     twins = Twins(graphed, net())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from compilescope.bucketing.graphs.buffers import address_reader, overlaps_itself
+from compilescope.bucketing.graphs.buffers import overlaps_itself
 from compilescope.bucketing.graphs.recorder import Recording
 from compilescope.bucketing.graphs.training.forward import ForwardRecording, fill, views_of
 from compilescope.bucketing.graphs.training.session import Level
@@ -35,14 +35,10 @@ NOT_REPLAYED = "backward: its forward was not replayed, or what it saved was mov
 
 @dataclass(frozen=True, slots=True)
 class BackwardRecording:
-    """``expected`` are the addresses it reads, and what it was recorded with that is no tensor."""
+    """``fits`` tells whether inputs lie where it reads them and are otherwise those it was recorded with."""
 
     recording: Recording
-    read: Callable[[Sequence[Any]], tuple[tuple[int, ...], tuple[Any, ...]]]
-    expected: tuple[tuple[int, ...], tuple[Any, ...]]
-
-    def fits(self, inputs: Sequence[Any]) -> bool:
-        return self.read(inputs) == self.expected
+    fits: Callable[[Sequence[Any]], bool]
 
 
 class GraphedBackward:
@@ -68,9 +64,7 @@ class GraphedBackward:
     def _recording(self, inputs: Sequence[Any]) -> BackwardRecording | None:
         """The one behind the forward that saved these, on whatever level it was; None when none did."""
         here: set[int | None] | None = None
-        for level, forward in self._rung.session.replayed():
-            if forward.rung is not self._rung:
-                continue
+        for level, forward in self._rung.may_follow():
             if forward.backward is not None:
                 if forward.backward.fits(inputs):
                     return forward.backward
@@ -131,9 +125,9 @@ class GraphedBackward:
             fresh = iter(copy_results())
             return [next(fresh) if make is None else make(inputs) for make in makers]
 
-        read = _reader(stay, [n for n in range(len(inputs)) if n not in tensors])
         recording = Recording(run, int(replay is not None), wall_s, copied_bytes, frozenset())
-        return BackwardRecording(recording, read, read(inputs))
+        by_saved = sorted(stay, key=lambda n: n not in saved)
+        return BackwardRecording(recording, _fitting(inputs, by_saved, set(range(len(inputs))) - tensors))
 
 
 def _makers(
@@ -152,6 +146,14 @@ def _makers(
     return makers, results
 
 
-def _reader(stay: Sequence[int], others: Sequence[int]) -> Any:
-    addresses = address_reader(stay)
-    return lambda inputs: (addresses(inputs), tuple(inputs[n] for n in others))
+def _fitting(
+    inputs: Sequence[Any], stay: Sequence[int], others: Collection[int]
+) -> Callable[[Sequence[Any]], bool]:
+    """Whether tensors at ``stay`` have the addresses they have here, and ``others`` these values.
+
+    Generated, and done at the first that differs: there may be as many recordings as a model has layers.
+    """
+    terms = [f"a[{n}].data_ptr() == {inputs[n].data_ptr()}" for n in stay]
+    terms += [f"a[{n}] == others[{n}]" for n in others]
+    scope = {"others": {n: inputs[n] for n in others}}
+    return eval(f"lambda a: {' and '.join(terms) or True}", scope)  # type: ignore[no-any-return]

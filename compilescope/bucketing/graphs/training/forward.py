@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +85,13 @@ class GraphedForward:
                 reason = rung.given_up
             rung.run_plainly[reason or PENDING] += 1
         return self._compiled(inputs)
+
+    def saving_nothing(self) -> Iterator[tuple[Level, ForwardRecording]]:
+        """Recordings whose backwards can come at any time, where their memory is nobody's just now."""
+        for level, recordings in self._recordings.items():
+            for each in recordings.values():
+                if not each.saved and not level.is_held():
+                    yield level, each
 
     def _recording(self, level: Level, inputs: Sequence[Any]) -> ForwardRecording | None:
         """That of these parameters, a new one where there is none; None when the rung is given up."""

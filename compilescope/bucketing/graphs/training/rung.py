@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 
 from compilescope.bucketing.graphs.recorder import Recording
 from compilescope.bucketing.graphs.training.backward import GraphedBackward
-from compilescope.bucketing.graphs.training.forward import GraphedForward
-from compilescope.bucketing.graphs.training.session import TrainingSession
+from compilescope.bucketing.graphs.training.forward import ForwardRecording, GraphedForward
+from compilescope.bucketing.graphs.training.session import Level, TrainingSession
 from compilescope.bucketing.graphs.training.values import address
 from compilescope.bucketing.halves import Half
 from compilescope.bucketing.inner import Artifact, boxed_form
@@ -58,7 +58,8 @@ class GraphedTraining:
         self._report = report
         self._call = threading.local()
         forward, backward = halves
-        forward.serve_with(GraphedForward(self, forward.function, returned))
+        self._forward = GraphedForward(self, forward.function, returned)
+        forward.serve_with(self._forward)
         backward.serve_with(GraphedBackward(self, backward.function))
 
     def __call__(self, *a: Any) -> Any:
@@ -76,6 +77,13 @@ class GraphedTraining:
     def mutated_tensors(self) -> list[torch.Tensor]:
         arguments = self._call.arguments
         return [arguments[position] for position in self._mutated]
+
+    def may_follow(self) -> Iterator[tuple[Level, ForwardRecording]]:
+        """Forwards that a backward may belong to, with where they were recorded; the last first."""
+        for level, forward in self.session.replayed():
+            if forward.rung is self:
+                yield level, forward
+        yield from self._forward.saving_nothing()
 
     def counted(self, recording: Recording) -> None:
         """A half was recorded."""

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from compilescope.bucketing.graphs.buffers import overlaps_itself
-from compilescope.bucketing.graphs.outputs import with_signs_of
+from compilescope.bucketing.graphs.outputs import copy_of, with_signs_of
 
 Make = Callable[[Sequence[Any]], Any]
 """From the arguments of a call to one of its results."""
@@ -63,12 +63,7 @@ def copy(value: torch.Tensor) -> Make:
     if not overlaps_itself(value):
         room = _room_for(value)
         return lambda _: room().copy_(value)
-    # Broadcast as it is: a graph behind a graph break may be made for that.
-    shape, stride = tuple(value.shape), tuple(value.stride())
-    length = 1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
-    once = value.as_strided((length,), (1,))
-    room = _room_for(once)
-    return lambda _: room().copy_(once).as_strided(shape, stride).detach()
+    return lambda _: copy_of(value)
 
 
 def copies(values: Sequence[torch.Tensor]) -> Callable[[], list[torch.Tensor]]:
