@@ -87,7 +87,7 @@ class GraphedBackward:
             level.recorder.forget_pool()
             rung.tell(rung.backward_given_up)
         else:
-            rung.counted(forward.backward.recording)
+            rung.counted(forward.backward.recording, is_backward=True)
         forward.owners = None
         return forward.backward
 

@@ -116,7 +116,7 @@ class GraphedForward:
             return None
         recordings[addresses] = made
         self._rung.recorded += 1
-        self._rung.counted(made.recording)
+        self._rung.counted(made.recording, is_backward=False)
         return made
 
     def _give_up(self, reason: str) -> None:

@@ -50,6 +50,7 @@ class GraphedTraining:
         self.replays = 0
         self.backward_replays = 0
         self.copied_bytes = 0
+        self._half_bytes: dict[bool, int] = {}
         self.run_plainly: Counter[str] = Counter()
         self.note = ""
         self._boxed = boxed_form(artifact)
@@ -85,10 +86,11 @@ class GraphedTraining:
                 yield level, forward
         yield from self._forward.saving_nothing()
 
-    def counted(self, recording: Recording) -> None:
-        """A half was recorded."""
+    def counted(self, recording: Recording, is_backward: bool) -> None:
+        """A half was recorded, which it is again for other parameters and pools: it copies as much then."""
         self.graphs += recording.graphs
-        self.copied_bytes += recording.copied_bytes
+        self._half_bytes[is_backward] = recording.copied_bytes
+        self.copied_bytes = sum(self._half_bytes.values())
         self._report(self, recording, None)
 
     def tell(self, reason: str) -> None:
