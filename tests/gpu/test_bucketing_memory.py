@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,31 +11,15 @@ import torch
 from compilescope.bucketing import bucketed
 from compilescope.ladder import BucketLadder
 
-with warnings.catch_warnings():
-    # Importing Inductor warns of torch's own use of what torch deprecates.
-    warnings.simplefilter("ignore")
-    import torch._inductor.compile_fx
+from .device import ON_A_DEVICE
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
-    pytest.mark.filterwarnings("ignore"),
-]
+pytestmark = ON_A_DEVICE
 
 MIB = 2**20
 LONG = 8192
 """A sum this long over few results is what cuBLAS splits, and keeps the parts of in its workspace."""
 
 PINS = BucketLadder.pins([16, 32, 64, 128])
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    yield
-    torch.cuda.synchronize()
-    torch._dynamo.reset()
 
 
 class LongSums(torch.nn.Module):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,29 +13,13 @@ from compilescope.bucketing import Pad, bucketed
 from compilescope.bucketing.piecewise import ATTENTION
 from compilescope.ladder import BucketLadder
 
-with warnings.catch_warnings():
-    # Importing Inductor warns of torch's own use of what torch deprecates.
-    warnings.simplefilter("ignore")
-    import torch._inductor.compile_fx
+from .device import ON_A_DEVICE
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
-    pytest.mark.filterwarnings("ignore"),
-]
+pytestmark = ON_A_DEVICE
 
 WIDTH = 64
 DIMS = {"input": {0: "n"}}
 PINS = BucketLadder.pins([16, 32, 64, 128])
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    yield
-    torch.cuda.synchronize()
-    torch._dynamo.reset()
 
 
 def rows(count: int) -> torch.Tensor:
