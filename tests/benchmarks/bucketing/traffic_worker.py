@@ -170,14 +170,19 @@ class Measured:
 
     def _steady(self) -> None:
         row, each = self.row, []
+        by_size: dict[Size, list[float]] = {}
         row["passes_us"] = passes = []
         for _ in range(REPEATS):
             walls = [self._wall_us(size) for size in self.requests]
             passes.append(sum(walls) / len(walls))
             each += walls
+            for size, wall in zip(self.requests, walls, strict=True):
+                by_size.setdefault(size, []).append(wall)
             row["steady_us"] = spread(passes)
             self._save(row)
         row["median_request_us"] = spread(each)[1]
+        # A call after one of another size is slower than the same call again: what a new size is beside.
+        row["by_size_us"] = [[*size, spread(found)[1]] for size, found in sorted(by_size.items())]
 
     def _unseen(self) -> None:
         found = []
