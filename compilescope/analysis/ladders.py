@@ -99,6 +99,7 @@ def compact(study: Study) -> Ladder:
         pads=ladder.get("pads", []),
         ranges=[LadderRange(each["low"], each["high"], each["hint"]) for each in ladder.get("ranges", [])],
         products=ladder.get("pads_by_symbol", {}),
+        combinations=ladder.get("combinations", []),
         unit=costs.unit,
         basis=costs.static.kind,
         method=plan.method,

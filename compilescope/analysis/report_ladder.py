@@ -103,6 +103,7 @@ class Ladder:
     compile_s: float | None
     pays: bool | None
     pays_from_calls: float | None
+    combinations: list[list[int]] = field(default_factory=list)  # of two symbols: what is padded up to
     drift: list[LadderDrift] = field(default_factory=list)
     histograms: list[LadderHistogram] = field(default_factory=list)
     curve: list[LadderCost] = field(default_factory=list)

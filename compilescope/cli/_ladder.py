@@ -72,6 +72,8 @@ def ladder_text(ladders: Sequence[Ladder], width: int) -> str:
     rungs += [f"pins {' '.join(map(str, ladder.pins))}"] if ladder.pins else []
     rungs += [f"range {each.low}..{each.high} tuned at {each.hint}" for each in ladder.ranges]
     rungs += [f"{name} {' '.join(map(str, sizes))}" for name, sizes in ladder.products.items()]
+    if ladder.combinations:
+        rungs.append("only " + " ".join("x".join(map(str, pair)) for pair in ladder.combinations))
     basis = "" if ladder.basis == "measured" else ", with nothing measured"
     above = f"{abs(ladder.excess):.0%} {'below' if ladder.excess < 0 else 'above'} one artifact a size{basis}"
     place = f"{ladder.function} {ladder.file}:{ladder.line}"

@@ -57,6 +57,9 @@ def _code(study: Study) -> list[str]:
     ladder = study.plan.chosen.ladder
     if isinstance(ladder, BucketLadder):
         code = [repr(ladder)]
+    elif ladder.combinations:
+        pairs = ["x".join(map(str, pair)) for pair in ladder.combinations]
+        code = [f"only these {visible(' x '.join(ladder.names))}: {', '.join(pairs)}"]
     elif ladder.pads is not None:
         code = [f"{visible(name)}: {each!r}" for name, each in zip(ladder.names, ladder.pads, strict=True)]
     else:

@@ -36,9 +36,18 @@ def mark_dynamic_code(plan: LadderPlan) -> str:
     """``torch._dynamo.mark_dynamic`` with bounds and specializations: torch.compile without our backend."""
     ladder = plan.chosen.ladder
     parts = [_mark(name, number, *_marked(ladder, number)) for number, name in enumerate(plan.symbols)]
+    return "import torch\n\n" + _about_marks(ladder) + "\n".join(parts)
+
+
+def _about_marks(ladder: AnyLadder) -> str:
+    if isinstance(ladder, JointLadder) and ladder.combinations:
+        pairs = ", ".join("x".join(map(str, pair)) for pair in ladder.combinations)
+        return (
+            "# Pad x to the first of these combinations that holds it. A mark is of one dimension: it\n"
+            f"# cannot say which sizes come together: {pairs}\n"
+        )
     padded = ladder.pads is not None if isinstance(ladder, JointLadder) else bool(ladder.pad_rungs)
-    head = "# Pad x to the ladder first: sizes are those of the padded tensor.\n" if padded else ""
-    return "import torch\n\n" + head + "\n".join(parts)
+    return "# Pad x to the ladder first: sizes are those of the padded tensor.\n" if padded else ""
 
 
 def _marked(ladder: AnyLadder, axis: int) -> tuple[list[int], int, int, int | None]:
@@ -92,7 +101,8 @@ def vllm_config(plan: LadderPlan) -> str:
 
 
 def pad_list(plan: LadderPlan) -> str:
-    """The pads in ascending order, one a line; for two symbols a line each, the name in front.
+    """The pads in ascending order, one a line; for two symbols a line each, the name in front, or a line for
+    each combination: 'batch=4 length=512'.
 
     Raises PlanError for a plan without pads.
     """
@@ -103,6 +113,12 @@ def pad_list(plan: LadderPlan) -> str:
         rows = zip(ladder.names, ladder.pads, strict=True)
         return "".join(
             f"{ascii(name)[1:-1]} {' '.join(str(p.size) for p in each.pad_rungs)}\n" for name, each in rows
+        )
+    if isinstance(ladder, JointLadder) and ladder.combinations:
+        names = [ascii(name)[1:-1] for name in ladder.names]
+        return "".join(
+            " ".join(f"{name}={size}" for name, size in zip(names, pair, strict=True)) + "\n"
+            for pair in ladder.combinations
         )
     raise PlanError("this plan has no pads", hint="plan pads alone with --pad")
 

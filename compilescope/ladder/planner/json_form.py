@@ -109,7 +109,9 @@ def _rival(rival: Rival, costs: Costs) -> dict[str, Any]:
 
 
 def ladder_object(ladder: AnyLadder) -> dict[str, Any]:
-    """One symbol: pins, pads, ranges. Two: pads by symbol, or pinned pairs and how far the range goes."""
+    """One symbol: pins, pads, ranges. Two: pads by symbol; or combinations that sizes are padded up to, in
+    the order in which they are asked; or pinned pairs and how far the range goes.
+    """
     if isinstance(ladder, BucketLadder):
         return {
             "pins": [rung.size for rung in ladder.pin_rungs],
@@ -119,6 +121,8 @@ def ladder_object(ladder: AnyLadder) -> dict[str, Any]:
     if ladder.pads is not None:
         rows = zip(ladder.names, ladder.pads, strict=True)
         return {"pads_by_symbol": {name: [pad.size for pad in each.pad_rungs] for name, each in rows}}
+    if ladder.combinations:
+        return {"combinations": [list(pair) for pair in ladder.combinations]}
     highest = None if ladder.highest is None else list(ladder.highest)
     return {"pairs": [list(pair) for pair in ladder.pinned], "range_up_to": highest}
 

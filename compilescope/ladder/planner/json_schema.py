@@ -106,6 +106,7 @@ def _ladder() -> dict[str, Any]:
         "oneOf": [
             _object(pins=_list(_SIZE), pads=_list(_SIZE), ranges=_list(span)),
             _object(pads_by_symbol=by_symbol),
+            _object(combinations=_list(pair)),
             _object(pairs=_list(pair), range_up_to={"anyOf": [pair, {"type": "null"}]}),
         ]
     }

@@ -57,7 +57,8 @@ class LadderPlan:
     ``pays`` is False when the best is no static rung at all, None where that cannot be known because no
     dynamic cost was given. ``pays_from_calls`` are the calls after which ``chosen`` has earned its rungs;
     where no rung pays, the fewest calls for which one would, None where none ever does. ``bare`` is the best
-    ladder without a static rung, where dynamic costs are known.
+    ladder without a static rung, where dynamic costs are known. ``other_form`` is of two symbols: the best
+    product where ``chosen`` is a set of combinations, else the best set, with as many rungs or fewer.
     """
 
     symbols: tuple[str, ...]
@@ -70,6 +71,7 @@ class LadderPlan:
     pays: bool | None
     pays_from_calls: float | None
     bare: Choice | None = None
+    other_form: Choice | None = None
 
     def outgrown(self) -> tuple[Choice, float] | None:
         """What costs least once more calls than ``calls`` pay for it, and from how many; None for nothing."""

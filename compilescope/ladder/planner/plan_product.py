@@ -1,4 +1,4 @@
-"""The plan for two symbols: a product of two ladders of pads, or pinned pairs, within a budget of rungs."""
+"""The plan for two symbols: a product of two ladders of pads, a set of combinations, or pinned pairs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,21 @@ from dataclasses import replace
 import numpy as np
 
 from compilescope.ladder.planner._pad_products import pad_products
+from compilescope.ladder.planner._pad_sets import SetProblem, best_form, by_rungs
 from compilescope.ladder.planner._problem import check_kinds
 from compilescope.ladder.planner.costs import US_PER_S, Costs
 from compilescope.ladder.planner.errors import PlanError
 from compilescope.ladder.planner.joint import JointLadder
 from compilescope.ladder.planner.limits import Limits
-from compilescope.ladder.planner.plan import Choice, LadderPlan, Method, choice_of, finished, horizon_of
+from compilescope.ladder.planner.plan import (
+    Choice,
+    LadderPlan,
+    Method,
+    choice_of,
+    finished,
+    has_static,
+    horizon_of,
+)
 from compilescope.ladder.planner.traffic import Traffic
 
 
@@ -22,9 +31,11 @@ def plan_product(
 ) -> LadderPlan:
     """The ladders of two symbols that cost least; ``max_rungs`` is the budget of combinations.
 
-    Pinned pairs are exact. Pads (a product of two ladders) are exact where one symbol has few enough ladders
-    to try them all, else found by improving one ladder at a time, and said so. Alignment holds for the
-    second symbol. Raises PlanError when no product meets the limits, and for other than two symbols.
+    Pinned pairs are exact. Pads are a product of two ladders, or a set of combinations where one costs less,
+    for calls that were left out as well; it serves whatever the product would. Sets are a local search. A
+    product is exact where one symbol has few enough ladders to try them all, else found by improving one
+    ladder at a time. Alignment holds for the second symbol. Raises PlanError when nothing meets the limits,
+    and for other than two symbols.
     """
     if len(traffic.names) != 2 or costs.symbols != 2:
         raise PlanError("a product is planned for traffic and costs of two symbols")
@@ -36,19 +47,21 @@ def plan_product(
     method: Method = "exact"
     if limits.pins and costs.dynamic:
         found += _pinned_pairs(traffic, costs, limits, horizon)
+    rows, counts = traffic.distinct()
+
+    def rate(ladder: JointLadder) -> Choice:
+        return choice_of(ladder, rows, counts, costs, horizon)
+
+    other = None
     if limits.pads:
         products, is_exact = pad_products(traffic, costs, limits)
-        found += products
-        method = "exact" if is_exact else "local search"
-    rows, counts = traffic.distinct()
-    by_count: dict[int, Choice] = {}
-    for ladder in found:
-        choice = choice_of(ladder, rows, counts, costs, horizon)
-        if len(ladder) not in by_count or choice.total < by_count[len(ladder)].total:
-            by_count[len(ladder)] = choice
-    alone = choice_of(bare, rows, counts, costs, horizon) if bare else None
-    ordered = [by_count[count] for count in sorted(by_count)]
-    return finished(traffic, costs, limits, horizon, ordered, method, bare=alone)
+        padded, other = best_form(SetProblem.of(traffic, costs, limits), products, rate)
+        found += padded
+        has_set = any(ladder.form == "set" for ladder in padded)
+        method = "exact" if is_exact and not has_set else "local search"
+    alone = rate(bare) if bare else None
+    plan = finished(traffic, costs, limits, horizon, by_rungs(found, rate), method, bare=alone)
+    return replace(plan, other_form=other if has_static(plan.chosen.ladder) else None)
 
 
 def _one_range(traffic: Traffic, limits: Limits) -> JointLadder:

@@ -125,7 +125,7 @@ def rivals_of(
 ) -> dict[str, AnyLadder]:
     """By name: ladders of the kind of ``ladder`` with ``rungs`` rungs, or fewer where a rule has fewer."""
     if isinstance(ladder, JointLadder):
-        return {} if ladder.pads is None else _joint_rivals(traffic, costs, rungs, align, maximum)
+        return {} if ladder.form == "pairs" else _joint_rivals(traffic, costs, rungs, align, maximum)
     wanted = _wanted(traffic, 0, rungs, align, maximum)
     if ladder.pad_rungs or not ladder.range_rungs:
         return {name: BucketLadder.pads(rule(wanted)) for name, rule in PAD_RULES.items()}

@@ -65,6 +65,11 @@ def running_cost(ladder: AnyLadder, sizes: Sizes, costs: Costs) -> Floats:
     return cost
 
 
+def served_sizes(ladder: AnyLadder, sizes: Sizes) -> Sizes:
+    """What each of ``sizes`` is padded up to; itself where nothing pads it."""
+    return _dispatched(ladder, sizes)[1]
+
+
 def _dispatched(ladder: AnyLadder, sizes: Sizes) -> tuple[Kinds, Sizes, Sizes]:
     return _by_one(ladder, sizes) if isinstance(ladder, BucketLadder) else _by_two(ladder, sizes)
 
@@ -97,12 +102,28 @@ def _by_two(ladder: JointLadder, sizes: Sizes) -> tuple[Kinds, Sizes, Sizes]:
         held = padded[0][0] & padded[1][0]
         kind[held] = Served.PAD
         size[held] = np.stack([padded[0][1], padded[1][1]], axis=1)[held]
+    if ladder.combinations:
+        place = chosen_pads(ladder, sizes)
+        held = place < len(ladder.combinations)
+        kind[held] = Served.PAD
+        size[held] = np.array(ladder.combinations, np.int64)[place[held]]
     if ladder.highest is not None:
         kind[(sizes <= np.array(ladder.highest)).all(axis=1)] = Served.RANGE
     if ladder.pinned:
         pinned = set(ladder.pinned)
         kind[np.array([(int(a), int(b)) in pinned for a, b in sizes], bool)] = Served.PIN
     return kind, size, np.zeros(len(sizes), np.int64)
+
+
+def chosen_pads(ladder: JointLadder, sizes: Sizes) -> NDArray[np.intp]:
+    """Which combination serves each size, as :meth:`JointLadder.padded_to` says; their number where none."""
+    pairs = np.array(ladder.combinations, np.int64).reshape(-1, 2)
+    first = np.full(len(sizes), 3 * len(pairs), np.intp)
+    for place, pair in enumerate(pairs):
+        ones_padded = ((sizes == 1) & (pair > 1)).sum(axis=1)
+        rank = np.where((sizes <= pair).all(axis=1), place + ones_padded * len(pairs), 3 * len(pairs))
+        first = np.minimum(first, rank)
+    return np.where(first < 3 * len(pairs), first % max(len(pairs), 1), len(pairs))
 
 
 def _padded(ladder: BucketLadder, sizes: Sizes) -> tuple[Bools, Sizes]:

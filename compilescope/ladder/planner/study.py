@@ -17,13 +17,13 @@ from compilescope.ladder.planner.limits import Limits
 from compilescope.ladder.planner.plan import LadderPlan, has_static, plan_ladder
 from compilescope.ladder.planner.plan_product import plan_product
 from compilescope.ladder.planner.rivals import rivals_of
-from compilescope.ladder.planner.score import Score, cost_per_row, score
-from compilescope.ladder.planner.serve import AnyLadder
+from compilescope.ladder.planner.score import Score, asked, cost_per_row, score
+from compilescope.ladder.planner.serve import AnyLadder, served_sizes
 from compilescope.ladder.planner.traffic import Traffic
-from compilescope.ladder.rungs import Pad
 
 IN_USE = "in use"
 DYNAMIC = "dynamic alone"
+OTHER_FORMS = {"product": "best product", "set": "best set"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,10 @@ def _rivals(
         yield IN_USE, in_use
     if costs.dynamic and has_static(ladder):
         yield DYNAMIC, _dynamic_alone(early, plan, costs)
+    if plan.other_form is not None:
+        other = plan.other_form.ladder
+        assert isinstance(other, JointLadder)
+        yield OTHER_FORMS[other.form], other
     rungs = plan.chosen.rungs if has_static(ladder) else limits.max_rungs
     yield from rivals_of(ladder, early, costs, rungs, limits.align, limits.maximum).items()
 
@@ -160,16 +164,33 @@ def _with_more_calls(costs: Costs, plan: LadderPlan) -> Iterator[str]:
 
 def _ones(traffic: Traffic, ladder: AnyLadder) -> Iterator[str]:
     """Torch makes a size of 1 a constant: nothing pads it inside the graph, a rung of 1 serves it."""
-    ladders = (ladder,) if isinstance(ladder, BucketLadder) else ladder.pads or ()
-    for axis, each in enumerate(ladders):
-        share = int(traffic.counts[traffic.sizes[:, axis] == 1].sum()) / traffic.calls
-        serving = each.serving(1) if share else None
-        if isinstance(serving, Pad) and serving.size > 1:
-            which = "size" if len(ladders) == 1 else ("first size", "second size")[axis]
+    if isinstance(ladder, JointLadder) and ladder.form == "pairs":
+        return
+    served = served_sizes(ladder, asked(traffic)).reshape(len(traffic.counts), -1)
+    for axis in range(served.shape[1]):
+        is_padded = (traffic.sizes[:, axis] == 1) & (served[:, axis] > 1)
+        if is_padded.any():
+            share = int(traffic.counts[is_padded].sum()) / traffic.calls
+            which = "size" if served.shape[1] == 1 else ("first size", "second size")[axis]
+            to = np.unique(served[is_padded, axis])
             yield (
                 f"{share:.0%} of the calls have a {which} of 1, for which torch makes a graph of its own "
-                f"that no rung serves: pad them to {serving.size} before the call"
+                f"that no rung serves: pad them to {to[0] if len(to) == 1 else 2} before the call"
             )
+
+
+def _form(plan: LadderPlan) -> Iterator[str]:
+    ladder, other = plan.chosen.ladder, plan.other_form
+    if other is None or not isinstance(ladder, JointLadder):
+        return
+    less = 1 - plan.chosen.total / other.total
+    if ladder.form == "set":
+        yield (
+            f"combinations chosen one by one cost {less:.0%} less than the best product of two ladders on "
+            "the calls planned for, and less on calls left out of them: give them as only=[...]"
+        )
+    elif less < 0:
+        yield "a set of combinations costs less on the calls planned for, but not on calls left out of them"
 
 
 def _notes(traffic: Traffic, costs: Costs, plan: LadderPlan) -> Iterator[str]:
@@ -185,6 +206,7 @@ def _notes(traffic: Traffic, costs: Costs, plan: LadderPlan) -> Iterator[str]:
         yield "no cost of a dynamic artifact was given: whether any rung pays is not known"
     elif len(traffic.names) == 1 and costs.dynamic[0].hint is None:
         yield "the hint of a range is the median size it serves: the hint of the dynamic curve is not known"
+    yield from _form(plan)
     yield from _ones(traffic, plan.chosen.ladder)
     if not traffic.ordered:
         yield "the order of the calls is not known: two random halves tell nothing about drift"
@@ -198,4 +220,8 @@ def _notes(traffic: Traffic, costs: Costs, plan: LadderPlan) -> Iterator[str]:
     if plan.method == "lagrangian":
         yield f"caps make this a knapsack, solved by Lagrangian relaxation: {plan.gap:.2%} above its bound"
     if plan.method == "local search":
-        yield "two ladders of many sizes: improved one at a time, a better product may exist"
+        ladder = plan.chosen.ladder
+        if isinstance(ladder, JointLadder) and ladder.form == "set":
+            yield "combinations are exchanged one at a time until none gains, a better set may exist"
+        else:
+            yield "two ladders of many sizes: improved one at a time, a better product may exist"

@@ -135,7 +135,7 @@ class Traffic:
         at = self.moments[int(np.searchsorted(before, half, side="right")) - 1]
         split = self.moments == at
         early = np.where(self.moments < at, self.counts, 0)
-        early[split] = _drawn(self.counts[split], half - int(early.sum()))
+        early[split] = drawn(self.counts[split], half - int(early.sum()))
         return early
 
 
@@ -160,10 +160,10 @@ def _first_outside(sizes: Sizes) -> int:
 
 
 def _random_half(counts: Sizes) -> Sizes:
-    return _drawn(counts, int(counts.sum()) // 2)
+    return drawn(counts, int(counts.sum()) // 2)
 
 
-def _drawn(counts: Sizes, calls: int) -> Sizes:
+def drawn(counts: Sizes, calls: int) -> Sizes:
     """How often each row is among ``calls`` calls drawn without replacement; nearly so for very many."""
     draw, total = np.random.default_rng(_SEED), int(counts.sum())
     if total < _MOST_TO_DRAW:

@@ -45,6 +45,7 @@ Ladder.pins  Exact sizes with an artifact each
 Ladder.pads  Sizes that smaller inputs are padded up to
 Ladder.ranges  Sizes that share one dynamic artifact
 Ladder.products  Of two dimensions: pads of each
+Ladder.combinations  Of two dimensions: pairs of sizes padded up to, in the order they are asked
 Ladder.unit  Unit of every cost: us, or elements where nothing was measured
 Ladder.basis  measured, fitted or assumed (cost is the number of elements)
 Ladder.method  exact, lagrangian or local search

@@ -44,6 +44,9 @@ def rungs(ladder: Ladder) -> str:
     for name, sizes in (("pins", ladder.pins), ("pads", ladder.pads), *ladder.products.items()):
         if sizes:
             parts.append(f"{one_line(name)} {' '.join(map(str, sizes))}")
+    if ladder.combinations:
+        names = " x ".join(map(one_line, ladder.symbols))
+        parts.append(f"only {names} {' '.join('x'.join(map(str, pair)) for pair in ladder.combinations)}")
     parts += [f"range {each.low}..{each.high} tuned at {each.hint}" for each in ladder.ranges]
     return ", ".join(parts) or "pinned pairs"
 

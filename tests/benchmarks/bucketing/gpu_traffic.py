@@ -11,9 +11,11 @@ measured one, under graph replay. JSON is written as results come in; after the 
 
 What differs between the files:
 
-- ``batch_length`` has two dims, and its ladders are products: ``--rungs`` is the budget of combinations, of
-  which those are compiled that the first half of the traffic needs. A request at another combination goes to
-  the dynamic artifact. The cost is a surface, measured at all pairs of a grid. A request of one row and one
+- ``batch_length`` has two dims, and its rungs are combinations: those of the planner, at most ``--rungs`` of
+  them, or a product of two ladders for the others. What is compiled is what the first half of the traffic
+  needs; a request that no compiled combination holds goes to the dynamic artifact. So does everything that
+  the planner keeps its largest combination for, where no request of the first half needs it: it is then not
+  counted. The cost is a surface, measured at all pairs of a grid. A request of one row and one
   token is given a second row, and a size 1 without a rung of its own is made 2, because Dynamo makes 1 a
   constant. There is no key and value cache: a step of decoding attends to its own token alone.
 - ``packed_sft`` is training traffic of 38,000 to 65,319 tokens. Its predictions are of the forward pass
@@ -39,6 +41,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +125,7 @@ def traffic_jobs(file: File, options: argparse.Namespace, costs: Costs | None) -
         "requests": requests,
         "unseen": file.never_seen(late, requests, file.unseen),
         "ladders": {
-            name: {"rungs": rungs, "combinations": compiled(early, rungs), "code": code}
+            name: {"combinations": compiled(early, rungs), "code": code}
             for name, (rungs, code) in ladders.items()
         },
         "frequent": [size[0] for size, _ in Counter(early).most_common(options.rungs or file.rungs)],
@@ -131,9 +134,9 @@ def traffic_jobs(file: File, options: argparse.Namespace, costs: Costs | None) -
     return [shared | {"contestant": each} for each in contestants_of(file, options)]
 
 
-def compiled(early: Sequence[Size], rungs: list[list[int]]) -> list[Size]:
-    """All rungs of one dim; of a product the combinations that the earlier half needs."""
-    return [(n,) for n in rungs[0]] if len(rungs) == 1 else combinations(early, rungs)
+def compiled(early: Sequence[Size], rungs: Sequence[Size]) -> list[Size]:
+    """All rungs of one dim; of two the combinations that the earlier half needs."""
+    return list(rungs) if len(rungs[0]) == 1 else combinations(early, rungs)
 
 
 def contestants_of(file: File, options: argparse.Namespace) -> list[str]:
@@ -145,26 +148,33 @@ def contestants_of(file: File, options: argparse.Namespace) -> list[str]:
 
 def ladders_of(
     file: File, sizes: Sequence[Size], options: argparse.Namespace, costs: Costs | None
-) -> dict[str, tuple[list[list[int]], str]]:
-    """Of each contestant that has one: the rungs of each dim, and whose code it runs."""
-    limits = file.limits(options.rungs or file.rungs, sizes, options.device)
-    planner = plan_ladder if len(file.dims) == 1 else plan_product
-    plan = planner(
-        file.traffic(sizes[: len(sizes) // 2]), costs or Costs.assumed(len(file.dims)), limits, calls=1e9
-    )
-    planned = rungs_of(plan.chosen.ladder)
+) -> dict[str, tuple[list[Size], str]]:
+    """Of each contestant that has one: its rungs, and whose code it runs."""
+    planned = planned_rungs(file, sizes, options, costs or Costs.assumed(len(file.dims)))
     ends = [
         (min(size[dim] for size in sizes), max(size[dim] for size in sizes)) for dim in range(len(file.dims))
     ]
-    powers = [[1 << k for k in range(_log_above(low), _log_above(high) + 1)] for low, high in ends]
+    powers = product(*([1 << k for k in range(_log_above(low), _log_above(high) + 1)] for low, high in ends))
     # A product has so many combinations that an artifact for each would take minutes.
     code = "static" if len(file.dims) == 1 else "shared"
     return {
         "ladder, shared code": (planned, "shared"),
         "ladder": (planned, "static"),
-        "powers of two": (powers, code),
-        "pad to max": ([[high] for _, high in ends], "static"),
+        "powers of two": (list(powers), code),
+        "pad to max": ([tuple(high for _, high in ends)], "static"),
     }
+
+
+def planned_rungs(file: File, sizes: Sequence[Size], options: argparse.Namespace, costs: Costs) -> list[Size]:
+    """For the earlier half. Of two dims one more may be planned where one of them is for no request of it."""
+    early, most = sizes[: len(sizes) // 2], options.rungs or file.rungs
+    planner = plan_ladder if len(file.dims) == 1 else plan_product
+    for budget in (most,) if len(file.dims) == 1 else (most + 1, most):
+        limits = file.limits(budget, sizes, options.device)
+        rungs = rungs_of(planner(file.traffic(early), costs, limits, calls=1e9).chosen.ladder)
+        if len(compiled(early, rungs)) <= most:
+            break
+    return rungs
 
 
 def _log_above(size: int) -> int:
@@ -263,12 +273,10 @@ def _turn(contestant: str) -> int:
     return next(turn for turn, group in enumerate((FIRST, SECOND, LAST)) if contestant in group)
 
 
-def _coverage(
-    requests: Sequence[Size], rungs: list[list[int]], combinations: list[Size], code: str
-) -> dict[str, Any]:
+def _coverage(requests: Sequence[Size], combinations: list[Size], code: str) -> dict[str, Any]:
     """The share of requests that no compiled combination holds."""
-    unserved = sum(rung_of(size, rungs) not in combinations for size in requests)
-    return {"rungs": rungs, "combinations": combinations, "code": code, "unserved": unserved / len(requests)}
+    unserved = sum(rung_of(size, combinations) is None for size in requests)
+    return {"combinations": combinations, "code": code, "unserved": unserved / len(requests)}
 
 
 def earlier_costs(path: Path) -> dict[str, Costs]:

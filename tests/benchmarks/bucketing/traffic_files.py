@@ -7,10 +7,12 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from compilescope.ladder.planner import CostPoint, Costs, Curve, Limits, Surface, Traffic
+from compilescope.ladder.planner.joint import ones_padded
 
 Size = tuple[int, ...]
 FOLDER = Path(__file__).parents[3] / "fixtures" / "traffic"
@@ -83,7 +85,7 @@ FILES = {
         File("bimodal"),
         File("lognormal_drift"),
         # No alignment: a decoding step of length 1 would become one of 8. The rungs are combinations.
-        File("batch_length", ("batch", "length"), predicted=400, rungs=16, predict_rungs=16, align=1,
+        File("batch_length", ("batch", "length"), predicted=400, rungs=8, predict_rungs=8, align=1,
              points=(5, 7), cpu_divisors=(8, 64)),
         File("packed_sft", blocks=2, requests=24, predicted=40, unseen=8, rungs=5, is_sampled=True,
              trains=True, cpu_divisors=(1024,)),
@@ -115,21 +117,29 @@ def with_a_free_size(size: Size) -> Size:
     return size if len(size) == 1 or max(size) > 1 else (2, *size[1:])
 
 
-def rung_of(size: Size, rungs: Sequence[Sequence[int]]) -> Size | None:
-    """The combination of ``rungs``, ascending of each dim, that holds ``size``."""
-    found = [next((rung for rung in each if rung >= n), None) for n, each in zip(size, rungs, strict=True)]
-    return None if None in found else tuple(n for n in found if n is not None)
+def rung_of(size: Size, rungs: Sequence[Size]) -> Size | None:
+    """Which of ``rungs`` serves ``size``, by the rule of the dispatch: the smallest that holds it.
+
+    Dynamo makes a size of 1 a constant, so that a rung with that 1 comes before all others.
+    """
+    holding = [rung for rung in rungs if all(n <= most for n, most in zip(size, rung, strict=True))]
+    return min(holding, key=lambda rung: (ones_padded(size, rung), prod(rung), rung), default=None)
 
 
-def combinations(sizes: Sequence[Size], rungs: Sequence[Sequence[int]]) -> list[Size]:
-    """Those that some of ``sizes`` need: nothing is compiled for the others of the product."""
+def combinations(sizes: Sequence[Size], rungs: Sequence[Size]) -> list[Size]:
+    """The rungs that some of ``sizes`` need: nothing is compiled for the others."""
     return sorted({found for size in sizes if (found := rung_of(size, rungs)) is not None})
 
 
-def rungs_of(ladder: Any) -> list[list[int]]:
-    """Of each dim."""
-    ladders = [ladder] if hasattr(ladder, "pad_rungs") else ladder.pads
-    return [[rung.size for rung in each.pad_rungs] for each in ladders]
+def rungs_of(ladder: Any) -> list[Size]:
+    """The sizes of all pads; of two dims the combinations, whether chosen or of a product."""
+    if hasattr(ladder, "pad_rungs"):
+        return [(rung.size,) for rung in ladder.pad_rungs]
+    return sorted(ladder.static_rungs)
+
+
+def in_words(rungs: Sequence[Size]) -> str:
+    return ", ".join("x".join(map(str, rung)) for rung in rungs)
 
 
 def measured_costs(points: Sequence[dict[str, Any]]) -> Costs:

@@ -96,30 +96,35 @@ class Setting:
 
 
 class PadTo:
-    """``served`` with rows added at the end of each dim up to its next rung, and cut off again.
+    """``served`` with rows added at the end of each dim up to the request's rung, and cut off again.
 
     Attention is causal and everything else works token by token, so no real one sees them.
     """
 
     def __init__(self, served: Call, rungs: Sequence[Sequence[int]]) -> None:
         self._served = served
-        self._rungs = [sorted(each) for each in rungs]
+        self._rungs = [tuple(rung) for rung in rungs]
+        self._found: dict[Size, Size] = {}
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         size = tuple(x.shape[:-1])
-        rung = rung_of(size, self._rungs)
-        return self._served(x) if rung is None else padded(self._served, x, rung)
+        if size not in self._found:
+            self._found[size] = self._wanted(size, rung_of(size, self._rungs))
+        return padded(self._served, x, self._found[size])
+
+    def _wanted(self, size: Size, rung: Size | None) -> Size:
+        return rung or size
 
 
-class NoLoneOne:
-    """``served``, a size 1 made 2 in dims that have no rung of 1: Dynamo makes 1 a constant."""
+class NoLoneOne(PadTo):
+    """``served``, a size 1 made 2 where the request's rung has no 1: Dynamo makes 1 a constant.
 
-    def __init__(self, served: Call, rungs: Sequence[Sequence[int]]) -> None:
-        self._served = served
-        self._least = [1 if 1 in each else 2 for each in rungs]
+    Of a request without a rung it is a size 1 that no rung has.
+    """
 
-    def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        return padded(self._served, x, tuple(map(max, x.shape[:-1], self._least)))
+    def _wanted(self, size: Size, rung: Size | None) -> Size:
+        least = [min(sizes) for sizes in zip(*self._rungs, strict=True)]
+        return tuple(2 if n == 1 and more > 1 else n for n, more in zip(size, rung or least, strict=True))
 
 
 def padded(served: Call, x: torch.Tensor, size: Size) -> torch.Tensor:

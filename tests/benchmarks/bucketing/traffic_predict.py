@@ -114,7 +114,7 @@ def costs_and_plan(
         points = result["cost"]["static"]
         study = study_ladder(file.traffic(sizes), measured_costs(points), limits)
         if len(file.dims) == 1:
-            grid |= {(rung,) for ladder in ladders_of(study).values() for rung in rungs_of(ladder)[0]}
+            grid |= {rung for ladder in ladders_of(study).values() for rung in rungs_of(ladder)}
         if grid == known:
             break
 

@@ -6,6 +6,8 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
+from traffic_files import in_words
+
 NEAR = 0.10
 
 
@@ -34,7 +36,7 @@ def _beside_the_prediction(each: dict[str, Any]) -> str:
     parts.append(f", unserved {each['unserved_share']:.2%} of the later half")
     if each["beyond_share"]:
         parts.append(f", {each['beyond_share']:.1%} beyond the measured costs")
-    return "".join([*parts, f"\n{'':14} rungs {each['rungs']}"])
+    return "".join([*parts, f"\n{'':14} rungs {in_words(each['rungs'])}"])
 
 
 def _show_aims(ladders: dict[str, Any]) -> None:
@@ -164,4 +166,4 @@ def _against_own_graphs(row: dict[str, Any], rival: dict[str, Any]) -> str:
 
 
 def _listed(sizes: Sequence[tuple[int, ...]]) -> str:
-    return ", ".join("x".join(map(str, size)) for size in sizes) or "none"
+    return in_words(sizes) or "none"

@@ -58,11 +58,12 @@ class Contestant:
             "reduce-overhead": {"mode": "reduce-overhead"},
         }[name]
 
-    def _ladder(self, rungs: list[list[int]], combinations: list[Size], code: str) -> None:
-        """``combinations`` are those of the rungs of several dims that are compiled."""
+    def _ladder(self, combinations: list[Size], code: str) -> None:
+        """``combinations`` are what is compiled: sizes of one dim, or pairs."""
         graphs = False if self.setting.trains else "shared" if code == "shared" else True
-        highest = [max(*each, top) for each, top in zip(rungs, self.job["highest"], strict=True)]
-        covers_all = len(self.names) == 1 and rungs[0][-1] >= highest[0]
+        rungs = [sorted({size[dim] for size in combinations}) for dim in range(len(self.names))]
+        highest = [max(each[-1], top) for each, top in zip(rungs, self.job["highest"], strict=True)]
+        covers_all = highest in map(list, combinations)
         self.bucketed = bucketed(
             self.model,
             {
@@ -78,7 +79,7 @@ class Contestant:
         )
         example = self.setting.zeros(tuple(combinations[0]))
         self.bucketed.warm_up(example, grad=self.setting.trains, progress=False)
-        self.forward = self.bucketed if len(self.names) == 1 else NoLoneOne(self.bucketed, rungs)
+        self.forward = self.bucketed if len(self.names) == 1 else NoLoneOne(self.bucketed, combinations)
 
     def _specialized(self, sizes: list[int]) -> None:
         compiled = torch.compile(self.model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import json
 import subprocess
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from compilescope.ladder import BucketLadder
-from compilescope.ladder.planner import JointLadder
+from compilescope.ladder.planner import Costs, JointLadder
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "bucketing"
 FILES = ("bimodal", "lognormal_drift", "batch_length", "packed_sft")
@@ -66,11 +67,32 @@ def test_a_request_of_ones_alone_has_a_size_that_is_free(files: ModuleType) -> N
 
 
 def test_only_the_combinations_that_requests_need_are_compiled(files: ModuleType) -> None:
-    rungs = [[4, 64], [1, 100, 200]]
-    assert files.combinations([(2, 150), (3, 101), (64, 1), (65, 1)], rungs) == [(4, 200), (64, 1)]
     product = JointLadder(("a", "b"), (BucketLadder.pads([4, 64]), BucketLadder.pads([1, 100, 200])))
-    assert files.rungs_of(product) == rungs
-    assert files.rungs_of(BucketLadder.pads([8, 16])) == [[8, 16]]
+    rungs = files.rungs_of(product)
+    assert rungs == [(4, 1), (4, 100), (4, 200), (64, 1), (64, 100), (64, 200)]
+    assert files.combinations([(2, 150), (3, 101), (64, 1), (65, 1)], rungs) == [(4, 200), (64, 1)]
+    assert files.rungs_of(BucketLadder.pads([8, 16])) == [(8,), (16,)]
+
+
+def test_a_request_goes_where_the_dispatch_sends_it(files: ModuleType) -> None:
+    ladder = JointLadder(("a", "b"), combinations=((4, 300), (64, 1), (8, 100), (64, 400)))
+    rungs = files.rungs_of(ladder)
+    for size, rung in {(3, 50): (8, 100), (3, 101): (4, 300), (1, 1): (64, 1), (9, 2): (64, 400)}.items():
+        assert files.rung_of(size, rungs) == ladder.padded_to(size) == rung
+    assert files.rung_of((65, 1), rungs) is ladder.padded_to((65, 1)) is None
+
+
+def test_at_most_eight_graphs_are_planned_for_two_dims(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    benchmark, files = importlib.import_module("gpu_traffic"), importlib.import_module("traffic_files")
+    file = files.FILES["batch_length"]
+    sizes = file.sizes("cuda")
+    early = sizes[: len(sizes) // 2]
+    options = argparse.Namespace(rungs=None, device="cuda")
+    rungs = benchmark.planned_rungs(file, sizes, options, Costs.assumed(2))
+    compiled = benchmark.compiled(early, rungs)
+    assert len(compiled) == 8
+    assert all(files.rung_of(size, compiled) == files.rung_of(size, rungs) for size in early)
 
 
 def test_a_prediction_is_judged_by_its_aims(lines: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,7 +105,7 @@ def test_a_prediction_is_judged_by_its_aims(lines: ModuleType, capsys: pytest.Ca
             "padding": 0.1,
             "unserved_share": 0.0,
             "beyond_share": 0.0,
-            "rungs": [[8, 16]],
+            "rungs": [(8,), (16,)],
         }
 
     unpadded = {"device_us": [90.0] * 5, "host_us": [1.0] * 5, "graphs": 9}

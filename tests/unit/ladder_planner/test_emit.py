@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import runpy
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -19,6 +20,7 @@ from compilescope.ladder.planner import (
     Costs,
     Curve,
     Dynamic,
+    JointLadder,
     LadderPlan,
     Limits,
     PlanError,
@@ -39,6 +41,7 @@ DYNAMIC = (Dynamic(SLOWER, 48), Dynamic(FASTER, 8))
 TWO_HINTS = Costs(STATIC, DYNAMIC, Amount.of(1.0), memory_bytes=Amount.of(9.0))
 TRAFFIC = Traffic.of([*range(3, 16), 4, 4, 4, *range(30, 60, 5), 64, 64] * 9)
 GRID = [((a, b), CostPoint.of(a * b, 10.0 + a * b)) for a in (1, 8) for b in (1, 64)]
+PRODUCT = JointLadder(("a", "b"), (BucketLadder.pads([4, 8]), BucketLadder.pads([1, 64])))
 PAIRS = Traffic.of([[1, 8], [1, 8], [4, 2], [8, 64]] * 20, names=['ba"tch', "len\ngth"])
 
 
@@ -48,6 +51,10 @@ def pinned() -> LadderPlan:
 
 def padded() -> LadderPlan:
     return plan_ladder(TRAFFIC, Costs.assumed(), Limits(max_rungs=3))
+
+
+def padded_pairs() -> LadderPlan:
+    return study_ladder(PAIRS, limits=Limits(max_rungs=3)).plan
 
 
 def pinned_pairs() -> Study:
@@ -69,8 +76,15 @@ def test_the_code_makes_the_ladder() -> None:
     made = run(ladder_code(pairs))
     assert isinstance(made, LadderProduct)
     assert made == pairs.chosen.ladder.as_product()  # type: ignore[union-attr]
-    pads = study_ladder(PAIRS, limits=Limits(max_rungs=4)).plan
-    assert run(ladder_code(pads)) == dict(pads.chosen.ladder.as_product().ladders)  # type: ignore[union-attr]
+    product = replace(padded(), chosen=replace(padded().chosen, ladder=PRODUCT))
+    assert run(ladder_code(product)) == dict(PRODUCT.as_product().ladders)
+    chosen = padded_pairs().chosen.ladder
+    assert isinstance(chosen, JointLadder)
+    assert chosen.form == "set"
+    assert run(ladder_code(padded_pairs())) == chosen.as_product()
+    assert list(chosen.as_product().only or ()) == [
+        tuple(sorted(zip(PAIRS.names, pair, strict=True))) for pair in chosen.combinations
+    ]
 
 
 def test_two_ranges_each_hold_their_hint() -> None:
@@ -149,8 +163,19 @@ def test_the_pad_list_has_one_a_line() -> None:
     ]
     with pytest.raises(PlanError, match="no pads"):
         pad_list(pinned())
-    both = pad_list(study_ladder(PAIRS, limits=Limits(max_rungs=4)).plan)
-    assert len(both.splitlines()) == 2
+    both = pad_list(replace(padded(), chosen=replace(padded().chosen, ladder=PRODUCT)))
+    assert both == "a 4 8\nb 1 64\n"
+    assert pad_list(padded_pairs()).splitlines() == [
+        'ba"tch=1 len\\ngth=8',
+        'ba"tch=4 len\\ngth=2',
+        'ba"tch=8 len\\ngth=64',
+    ]
+
+
+def test_mark_dynamic_says_that_it_cannot_say_combinations() -> None:
+    code = mark_dynamic_code(padded_pairs())
+    assert "# cannot say which sizes come together: 1x8, 4x2, 8x64\n" in code
+    compile(code, "marks", "exec")
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,11 @@ def test_many_symbols_and_many_sizes() -> None:
     assert plan_of(report, frame(Traffic.of(np.arange(1, 6000)))) is None
     two = plan_of(report, frame(three.only(["size0", "size2"])))
     assert two is not None
-    assert compact(two).products.keys() == {"size0", "size2"}
+    found = compact(two)
+    assert found.products == {}
+    assert found.combinations == [list(pair) for pair in two.plan.chosen.ladder.combinations]  # type: ignore[union-attr]
+    assert len(found.combinations) == found.rungs
+    assert "only 2x1 1x4 " in ladder_text([replace(found, calls=100)], 200)
     assert compact(two).curve == []
 
 
