@@ -58,7 +58,9 @@ def _not_static(compiled: CompiledRung) -> str | None:
 
 def is_trained(captured: CapturedGraph, compiled: CompiledRung) -> bool:
     """Whether its calls are differentiated: then its forward and its backward are recorded."""
-    if not captured.state.grad_enabled or not any(trait.requires_grad for trait in captured.traits):
+    wanted = [trait.requires_grad for trait in captured.traits]
+    wanted += [each.requires_grad for each in captured.graph_module.parameters()]
+    if not captured.state.grad_enabled or not any(wanted):
         return False
     output = next(node for node in captured.graph_module.graph.nodes if node.op == "output")
     results = [traced_value(node) for node in output.all_input_nodes]
@@ -81,6 +83,9 @@ def _training(captured: CapturedGraph, compiled: CompiledRung) -> str | None:
     for each in captured.inputs:
         if is_traceable_wrapper_subclass(each.value):
             return f"training: input {each.name} is a {type(each.value).__name__}"
+    if captured.graph_module.state_dict():
+        # inline_inbuilt_nn_modules=False: what a recording would copy and what it reads cannot be told apart.
+        return "training: the graph has parameters or buffers that are not its inputs"
     halves = forward_and_backward(compiled.notes.halves)
     if halves is None or getattr(compiled.metadata, "num_forward", None) is None:
         return "training: it is not compiled as one forward and one backward"

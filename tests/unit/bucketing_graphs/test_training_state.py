@@ -154,6 +154,47 @@ def test_more_sets_of_parameters_than_are_kept(graphed: Any, sets: int) -> None:
     twins.still_same()
 
 
+@pytest.mark.filterwarnings("ignore:torch._dynamo.config.inline_inbuilt_nn_modules is deprecated")
+def test_parameters_that_are_no_inputs_of_the_graph(graphed: Any) -> None:
+    with torch._dynamo.config.patch(inline_inbuilt_nn_modules=False):
+        twins = Twins(graphed, normed())
+        for size in (8, 4, 8):
+            twins.step(torch.randn(size, 8))
+    twins.still_same()
+
+
+class Counting(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, calls: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(calls)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
+        ctx.saved_tensors[0].add_(1)
+        return gradient * 2, None
+
+
+class CountsItsBackwards(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.randn(8))
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        return Counting.apply(input * self.w, self.calls)
+
+
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
+def test_a_backward_that_writes_a_buffer(graphed: Any) -> None:
+    """Recording it would write the buffer a few times more."""
+    twins = Twins(graphed, CountsItsBackwards())
+    for size in (8, 4, 8):
+        twins.step(torch.randn(size, 8))
+    assert not twins.recorder.training
+    assert "training: its backward writes what it is given" in str(twins.model.backend.graphs)
+
+
 class Tied(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
