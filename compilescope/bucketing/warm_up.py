@@ -120,7 +120,10 @@ def record_graphs(backend: BucketedBackend, call: Call, sizes: Mapping[str, int]
 
 
 def _differentiate(outputs: Any) -> None:
-    """Run the backward of what a call returned, without adding to anybody's ``grad``."""
+    """Run the backward of what a call returned, without adding to anybody's ``grad``.
+
+    One that cannot be run like that, as behind a reentrant checkpoint, is left to the first that comes.
+    """
     tensors = [
         each
         for each in torch.utils._pytree.tree_leaves(outputs)
@@ -129,7 +132,11 @@ def _differentiate(outputs: Any) -> None:
     leaves = _leaves(tensors)
     if torch.is_grad_enabled() and leaves:
         zeros = [torch.zeros_like(each) for each in tensors]
-        torch.autograd.grad(tensors, leaves, zeros, allow_unused=True)
+        try:
+            torch.autograd.grad(tensors, leaves, zeros, allow_unused=True)
+        except Exception as refused:
+            text = f"{type(refused).__name__}: {refused}"
+            _log.info("the backward cannot be run to warm up, its first call records it: %s", text)
 
 
 def _leaves(tensors: list[torch.Tensor]) -> list[torch.Tensor]:

@@ -72,6 +72,32 @@ def test_reentrant_checkpoints(graphed: Any, inside: bool) -> None:
     assert twins.replays() == (8, 8)
 
 
+@torch._dynamo.disable
+def reentrant(module: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
+    return checkpoint(module, x, use_reentrant=True)
+
+
+class CheckpointedInside(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(8, 8), torch.nn.Linear(8, 8)
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        return reentrant(self.second, self.first(input).tanh()).sin()
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
+@pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")
+def test_a_backward_that_no_warm_up_can_run(graphed: Any) -> None:
+    """autograd refuses to return gradients through a reentrant checkpoint: it only adds them."""
+    twins = Twins(graphed, CheckpointedInside())
+    twins.model.warm_up(torch.randn(7, 8))
+    twins.compare()
+    for size in (8, 4, 8):
+        twins.step(torch.randn(size, 8))
+    assert not twins.plainly()
+
+
 def test_results_that_no_gradient_goes_through(graphed: Any) -> None:
     """Parameters require gradients, results do not: recorded as in inference, and kept as in training."""
     net = torch.nn.Linear(8, 8)
