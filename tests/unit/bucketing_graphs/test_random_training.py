@@ -149,7 +149,7 @@ class Run:
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
 @settings(
-    max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
+    max_examples=20, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
 )
 @given(ops, st.sampled_from(sorted(RETURNS)), orders, st.booleans(), st.booleans(), st.booleans())
 def test_trained_in_any_order(

@@ -26,8 +26,7 @@ OPTIMIZERS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("warm", [False, True])
-@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize(("name", "warm"), [*((name, False) for name in OPTIMIZERS), ("sgd", True)])
 def test_an_optimizer_over_rungs(graphed: Any, name: str, warm: bool) -> None:
     twins = Twins(graphed, net())
     if warm:
@@ -65,12 +64,21 @@ def test_gradients_held_over_steps(graphed: Any) -> None:
     twins.still_same()
 
 
-@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0], [1], [1, 1], [0, 2, 0]])
-@pytest.mark.parametrize("sizes", [(8, 8, 8), (8, 4, 8)])
+@pytest.mark.parametrize(
+    ("order", "sizes"),
+    [
+        ([0, 1, 2], (8, 4, 8)),
+        ([0, 1, 2], (8, 8, 8)),
+        ([2, 1, 0], (8, 4, 8)),
+        ([1], (8, 4, 8)),
+        ([1, 1], (8, 8, 8)),
+        ([0, 2, 0], (8, 4, 8)),
+    ],
+)
 @functorch.patch(donated_buffer=False)
 def test_forwards_before_their_backwards(graphed: Any, order: list[int], sizes: tuple[int, ...]) -> None:
     twins = Twins(graphed, net())
-    for _ in range(3):
+    for _ in range(2):
         losses = [twins.step(torch.randn(size, 8), backward=False) for size in sizes]
         done: set[int] = set()
         for number in order:
@@ -82,7 +90,7 @@ def test_forwards_before_their_backwards(graphed: Any, order: list[int], sizes: 
         twins.held.clear()
         del losses, each
     assert not twins.plainly()
-    assert twins.replays() == (9, 3 * len(order))
+    assert twins.replays() == (6, 2 * len(order))
 
 
 def test_one_model_twice_in_one_loss(graphed: Any) -> None:

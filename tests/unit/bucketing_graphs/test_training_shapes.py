@@ -12,7 +12,7 @@ from compilescope.ladder import BucketLadder
 
 from .twins import PINS, ROWS, Twins, copied, grads, plainly, same, trained_lines
 
-PADS = BucketLadder.pads([4, 8, 16])
+PADS = BucketLadder.pads([4, 8])
 
 
 @pytest.mark.parametrize("verify", [False, True])
@@ -20,14 +20,14 @@ def test_padded_rows(graphed: Any, verify: bool) -> None:
     net = torch.nn.Sequential(torch.nn.LayerNorm(8), torch.nn.Linear(8, 8), torch.nn.GELU())
     twins = Twins(graphed, net, ladder=PADS, pad=[Pad("input", 0)], verify=verify)
     optimizers = twins.optimizers(lambda ps: torch.optim.SGD(ps, lr=0.1))
-    for size in (3, 4, 5, 8, 9, 16, 11, 2):
+    for size in (3, 4, 5, 8, 7, 2):
         twins.step(torch.randn(size, 8, requires_grad=True))
         for each in optimizers:
             each.step()
             each.zero_grad()
     twins.still_same()
-    assert min(twins.replays()) >= 5
-    assert len(twins.lines) == 3
+    assert min(twins.replays()) >= 4
+    assert len(twins.lines) == 2
 
 
 class Attention(torch.nn.Module):
@@ -117,7 +117,7 @@ def layers(count: int) -> torch.nn.ModuleList:
 
 
 @NO_LEAF
-@pytest.mark.parametrize("count", [3, 10])
+@pytest.mark.parametrize("count", [3, pytest.param(10, marks=pytest.mark.slow)])
 def test_layers_that_share_their_code(graphed: Any, count: int) -> None:
     """Each is called before the backward of the one before: each has memory of its own to save in."""
     mine, theirs = layers(count), layers(count)
