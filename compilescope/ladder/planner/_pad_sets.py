@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from compilescope.ladder.ladder import BucketLadder
 from compilescope.ladder.planner._product import Table
-from compilescope.ladder.planner._sets import Chosen, Grid, blurred, sets
+from compilescope.ladder.planner._sets import Chosen, Grid, blurred, quick_set, sets
 from compilescope.ladder.planner.costs import Costs
 from compilescope.ladder.planner.curve import Floats
 from compilescope.ladder.planner.joint import JointLadder
@@ -73,46 +74,43 @@ Half = tuple[SetProblem, SetProblem]
 
 def best_form(
     problem: SetProblem, products: Sequence[JointLadder], rate: Rate
-) -> tuple[list[JointLadder], Choice]:
+) -> tuple[list[Choice], Choice]:
     """Ladders of all numbers of rungs, of the form that costs less, and the best one of the other form.
 
     A set must cost less for the calls planned for, and for others: both forms are planned again on either
     half of the calls, drawn at random, and compared on the other one. So are sets whose calls were blurred
     before, which leaves room for sizes that have not come yet.
     """
-    grid, halves = problem.grid(), list(_halves(problem))
-    product = cheapest(by_rungs(products, rate))
-    tried: list[tuple[float, int, list[JointLadder], Choice]] = []
-    for blur in _BLURS:
-        chosen = sets(blurred(grid, *blur), problem.limits.max_rungs)
-        found = [_ladder(problem, each, blur) for each in chosen]
-        best = cheapest(by_rungs(found, rate))
-        tried.append((_held_out(best, halves, blur), len(tried), found, best))
-    elsewhere, _, found, best = min(tried, key=lambda each: each[:2])
-    if best.total < product.total and (not halves or elsewhere < _held_out(product, halves)):
-        return [*products, *found], product
-    return list(products), best
+    halves, most = list(_halves(problem)), problem.limits.max_rungs
+    elsewhere = [_elsewhere(halves, partial(_set_of, most=most, blur=blur)) for blur in _BLURS]
+    blur = _BLURS[int(np.argmin(elsewhere))]
+    found = [_ladder(problem, each, blur) for each in sets(blurred(problem.grid(), *blur), most)]
+    of_products, of_sets = by_rungs(map(rate, products)), by_rungs(map(rate, found))
+    product, best = cheapest(of_products), cheapest(of_sets)
+    if best.total < product.total and (not halves or _is_less_elsewhere(best, product, halves, blur)):
+        return by_rungs([*of_products, *of_sets]), product
+    return of_products, best
 
 
-def by_rungs(ladders: Iterable[JointLadder], rate: Rate) -> list[Choice]:
+def by_rungs(choices: Iterable[Choice]) -> list[Choice]:
     """The best of each number of rungs, ascending; of equal ones the first."""
     best: dict[int, Choice] = {}
-    for choice in map(rate, ladders):
+    for choice in choices:
         if choice.rungs not in best or choice.total < best[choice.rungs].total:
             best[choice.rungs] = choice
     return [best[count] for count in sorted(best)]
 
 
-def _held_out(
-    choice: Choice, halves: Sequence[tuple[SetProblem, SetProblem]], blur: Blur = _BLURS[0]
-) -> float:
-    """What a call costs on calls that such a ladder was not planned on, its rungs included."""
-    ladder, cost, calls = choice.ladder, 0.0, 0.0
-    assert isinstance(ladder, JointLadder)
-    for half, other in halves:
-        again = _set_of(half, len(ladder), blur) if ladder.pads is None else _product_like(half, ladder)
-        cost, calls = cost + other.cost(again), calls + other.counts.sum()
-    return cost / max(calls, 1.0) + choice.price
+def _is_less_elsewhere(chosen: Choice, product: Choice, halves: Sequence[Half], blur: Blur) -> bool:
+    """Whether such sets cost less than such products on calls that neither was planned on, rungs included."""
+    of_sets = _elsewhere(halves, partial(_set_of, most=chosen.rungs, blur=blur)) + chosen.price
+    return of_sets < _elsewhere(halves, partial(_product_like, choice=product)) + product.price
+
+
+def _elsewhere(halves: Sequence[Half], plan: Callable[[SetProblem], JointLadder]) -> float:
+    """What a call costs with what was planned for the other half of them; 0 where there are no halves."""
+    cost = sum(other.cost(plan(half)) for half, other in halves)
+    return cost / max(sum(float(other.counts.sum()) for _, other in halves), 1.0)
 
 
 def _halves(problem: SetProblem) -> Iterator[Half]:
@@ -127,21 +125,24 @@ def _halves(problem: SetProblem) -> Iterator[Half]:
 
 
 def _set_of(problem: SetProblem, most: int, blur: Blur) -> JointLadder:
-    chosen = sets(blurred(problem.grid(), *blur), most, exchanged_up_to=0)
-    return _ladder(problem, chosen[-1], blur)
+    return _ladder(problem, quick_set(blurred(problem.grid(), *blur), most), blur)
 
 
-def _product_like(problem: SetProblem, product: JointLadder) -> JointLadder:
+def _product_like(problem: SetProblem, choice: Choice) -> JointLadder:
     """A product of as many rungs of each symbol, for these calls."""
+    product = choice.ladder
+    assert isinstance(product, JointLadder)
     assert product.pads is not None
     counts = [len(ladder) for ladder in product.pads]
     first = np.array([pad.size for pad in product.pads[0].pad_rungs], np.int64)
     turned = problem.table.turned()
-    second = first
+    least = np.inf
     for _ in range(_ROUNDS):
         _, second = problem.table.second_ladders(first, counts[1])[-1]
-        _, first = turned.second_ladders(second, counts[0])[-1]
-    _, second = problem.table.second_ladders(first, counts[1])[-1]
+        cost, first = turned.second_ladders(second, counts[0])[-1]
+        if cost >= least:
+            break
+        least = cost
     pads = (BucketLadder.pads(first.tolist()), BucketLadder.pads(second.tolist()))
     return JointLadder(problem.names, pads)
 

@@ -63,10 +63,10 @@ class Grid:
         found = np.zeros(self.calls.shape, np.int64)
         for block in self.blocks:
             rows, columns = block.cells
+            inside = found[block.cells]
             # The first to serve writes last.
-            for i, j in sorted(chosen, key=lambda cell: -block.order[cell]):
-                last = (min(rows.stop, i + 1), min(columns.stop, j + 1))
-                found[rows.start : last[0], columns.start : last[1]] = i * width + j
+            for i, j in sorted(chosen, key=block.order.__getitem__, reverse=True):
+                inside[: max(i + 1 - rows.start, 0), : max(j + 1 - columns.start, 0)] = i * width + j
         return found
 
     def change(self, cell: Cell, calls: Floats) -> Floats:
@@ -155,28 +155,41 @@ class Chosen:
         return best
 
 
-def sets(grid: Grid, most: int, exchanged_up_to: int = _EXCHANGED_UP_TO) -> list[Chosen]:
+def sets(grid: Grid, most: int) -> list[Chosen]:
     """A set of each number of combinations up to ``most``, as long as one more saves something.
 
-    Up to ``exchanged_up_to`` each is made from the one of one fewer and from the one of one more, and
+    Up to ``_EXCHANGED_UP_TO`` each is made from the one of one fewer and from the one of one more, and
     improved; beyond it they are what one addition after the other makes, and only the last is improved.
     """
-    found = [Chosen(grid, (grid.top,))]
-    while len(found) < most:
-        cell, change = found[-1].best_addition()
-        if change >= -(_LEAST_GAIN**2) * found[-1].cost:
-            break
-        more = found[-1].with_one_more(cell)
-        found.append(more.improved() if len(found) < exchanged_up_to else more)
+    found = list(_grown(grid, most, _EXCHANGED_UP_TO))
     if len(found) <= _MOST_EXCHANGED:
         found[-1] = found[-1].improved()
-    few = min(len(found), exchanged_up_to)
+    few = min(len(found), _EXCHANGED_UP_TO)
     for number in range(min(few, len(found) - 1) - 1, 0, -1):
         found[number] = _cheaper(found[number], found[number + 1].with_one_fewer().improved())
     for number in range(1, few):
         more = found[number - 1].with_one_more(found[number - 1].best_addition()[0])
         found[number] = _cheaper(found[number], more.improved())
     return found
+
+
+def quick_set(grid: Grid, most: int) -> Chosen:
+    """Of that many combinations, or fewer where no more of them save anything."""
+    *_, last = _grown(grid, most, 0)
+    return last.improved() if len(last.cells) <= _EXCHANGED_UP_TO else last
+
+
+def _grown(grid: Grid, most: int, exchanged_up_to: int) -> Iterator[Chosen]:
+    chosen = Chosen(grid, (grid.top,))
+    yield chosen
+    while len(chosen.cells) < most:
+        cell, change = chosen.best_addition()
+        if change >= -(_LEAST_GAIN**2) * chosen.cost:
+            return
+        chosen = chosen.with_one_more(cell)
+        if len(chosen.cells) <= exchanged_up_to:
+            chosen = chosen.improved()
+        yield chosen
 
 
 def _cheaper(one: Chosen, other: Chosen) -> Chosen:

@@ -12,7 +12,7 @@ from compilescope.ladder.planner._pad_sets import SetProblem, best_form, by_rung
 from compilescope.ladder.planner._problem import check_kinds
 from compilescope.ladder.planner.costs import US_PER_S, Costs
 from compilescope.ladder.planner.errors import PlanError
-from compilescope.ladder.planner.joint import JointLadder
+from compilescope.ladder.planner.joint import Form, JointLadder
 from compilescope.ladder.planner.limits import Limits
 from compilescope.ladder.planner.plan import (
     Choice,
@@ -20,7 +20,6 @@ from compilescope.ladder.planner.plan import (
     Method,
     choice_of,
     finished,
-    has_static,
     horizon_of,
 )
 from compilescope.ladder.planner.traffic import Traffic
@@ -43,25 +42,34 @@ def plan_product(
     check_kinds(costs, limits)
     limits = replace(limits, max_rungs=_affordable(costs, limits))
     bare = _one_range(traffic, limits) if costs.dynamic else None
-    found = [] if bare is None else [bare]
-    method: Method = "exact"
-    if limits.pins and costs.dynamic:
-        found += _pinned_pairs(traffic, costs, limits, horizon)
     rows, counts = traffic.distinct()
 
     def rate(ladder: JointLadder) -> Choice:
         return choice_of(ladder, rows, counts, costs, horizon)
 
+    alone = rate(bare) if bare else None
+    found = [] if alone is None else [alone]
+    if limits.pins and costs.dynamic:
+        found += map(rate, _pinned_pairs(traffic, costs, limits, horizon))
+    method: Method = "exact"
     other = None
     if limits.pads:
         products, is_exact = pad_products(traffic, costs, limits)
         padded, other = best_form(SetProblem.of(traffic, costs, limits), products, rate)
         found += padded
-        has_set = any(ladder.form == "set" for ladder in padded)
-        method = "exact" if is_exact and not has_set else "local search"
-    alone = rate(bare) if bare else None
-    plan = finished(traffic, costs, limits, horizon, by_rungs(found, rate), method, bare=alone)
-    return replace(plan, other_form=other if has_static(plan.chosen.ladder) else None)
+        method = "exact" if is_exact and not any(map(_is_set, padded)) else "local search"
+    plan = finished(traffic, costs, limits, horizon, by_rungs(found), method, bare=alone)
+    is_of_pads = other is not None and _form(plan.chosen) in ("product", "set")
+    return replace(plan, other_form=other if is_of_pads else None)
+
+
+def _form(choice: Choice) -> Form:
+    assert isinstance(choice.ladder, JointLadder)
+    return choice.ladder.form
+
+
+def _is_set(choice: Choice) -> bool:
+    return _form(choice) == "set"
 
 
 def _one_range(traffic: Traffic, limits: Limits) -> JointLadder:
