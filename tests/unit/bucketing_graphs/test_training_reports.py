@@ -6,8 +6,11 @@ from typing import Any
 
 import torch
 
+from compilescope.bucketing.graphs.training import GraphedTraining, TrainingSession
+from compilescope.bucketing.halves import Half
 from compilescope.observer import GraphRecorded, GraphSkipped
 
+from .host import HostRecorder
 from .twins import Twins
 
 STEP = 8 * 8 * 4  # bytes of x, of y and of the tangents at eight rows
@@ -68,6 +71,37 @@ def test_failures(graphed: Any) -> None:
         "1 recorded, 1 replays and 0 of its backward, 1 calls not replayed: backward: recording failed"
         in str(twins.model.backend.graphs)
     )
+
+
+class Drawing:
+    """Stands for a half that draws from a generator of its own, as one with a checkpoint does on a GPU."""
+
+    def __init__(self) -> None:
+        self.generator = torch.Generator().manual_seed(0)
+        self.current_callable = lambda inputs: (inputs[0] + torch.rand(4, generator=inputs[1]), inputs[0])
+
+
+def test_generators_are_drawn_from_as_compiled_code_does() -> None:
+    forward, backward = Drawing(), Drawing()
+    session = TrainingSession(HostRecorder, lambda: False)
+    rung = GraphedTraining(
+        "4",
+        lambda x: forward.current_callable([x, forward.generator])[0],
+        (Half(forward, is_backward=False), Half(backward, is_backward=True)),
+        1,
+        (),
+        (),
+        torch.device("cpu"),
+        session,
+        lambda *_: None,
+    )
+    expected = torch.rand(3, 4, generator=torch.Generator().manual_seed(0))
+    for row in expected:
+        torch.testing.assert_close(rung(torch.zeros(4)), row)
+        drawn = backward.current_callable([torch.zeros(4), backward.generator])
+        torch.testing.assert_close(drawn[0], row)
+    assert "random generator" in str(rung.given_up)
+    assert rung.replays == rung.backward_replays == 0
 
 
 def test_a_reset_forgets_the_pools(graphed: Any) -> None:

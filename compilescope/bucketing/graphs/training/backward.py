@@ -22,6 +22,7 @@ from compilescope.bucketing.graphs.training.values import (
     copies,
     nothing_drawn,
     of_the_caller,
+    refuse_generators,
 )
 from compilescope.bucketing.halves import Boxed
 
@@ -92,6 +93,7 @@ class GraphedBackward:
         return forward.backward
 
     def _record(self, level: Level, forward: ForwardRecording, inputs: Sequence[Any]) -> BackwardRecording:
+        refuse_generators(inputs)
         session, rung = self._rung.session, self._rung
         tensors = {n for n, value in enumerate(inputs) if isinstance(value, torch.Tensor)}
         saved = {n for n in tensors if address(inputs[n]) in forward.saved}

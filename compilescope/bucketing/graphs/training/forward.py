@@ -23,6 +23,7 @@ from compilescope.bucketing.graphs.training.values import (
     copy,
     nothing_drawn,
     of_the_caller,
+    refuse_generators,
 )
 from compilescope.bucketing.halves import Boxed
 
@@ -133,6 +134,7 @@ class GraphedForward:
         self._views = views_of(inputs, set(tensors).difference(self._kept), self._rung.session.inputs)
 
     def _record(self, level: Level, inputs: Sequence[Any]) -> ForwardRecording:
+        refuse_generators(inputs)
         rung, copied = self._rung, dict(self._views)
         fill(self._views, inputs)
         arguments = [copied.get(position, value) for position, value in enumerate(inputs)]

@@ -103,6 +103,14 @@ def apart(values: Sequence[Any], positions: Container[int]) -> list[Any]:
         return [moved(value) if n in positions else value for n, value in enumerate(values)]
 
 
+def refuse_generators(inputs: Sequence[Any]) -> None:
+    """A checkpoint inside gives each half a generator of its own: runs before a recording would part them."""
+    if any(isinstance(each, torch.Generator) for each in inputs):
+        raise RuntimeError(
+            "it is given a random generator, which the runs before a recording would draw from"
+        )
+
+
 def nothing_drawn(device: torch.device) -> AbstractContextManager[None]:
     """What runs within for a recording's sake leaves the random numbers that come next as they are."""
     return torch.random.fork_rng([device] if device.type == "cuda" else [])  # type: ignore[no-any-return]
