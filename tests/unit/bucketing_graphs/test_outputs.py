@@ -95,15 +95,19 @@ def test_what_lies_elsewhere_is_kept_as_it_is() -> None:
     assert outputs[2] is None
 
 
-@pytest.mark.parametrize(
-    "output",
-    [
-        torch.ones(4, dtype=torch.complex64).conj(),
-        torch.nn.Parameter(torch.ones(4)),
-        torch.ones(4).to_sparse(),
-        torch.ones(4, dtype=torch.complex64).conj().imag,
-    ],
-)
+NUMBERS = torch.tensor([1 + 2j, 3 - 4j, 5j])
+
+
+@pytest.mark.parametrize("output", [NUMBERS.conj(), NUMBERS.conj().imag, NUMBERS.conj().conj().imag])
+def test_signs_that_are_changed_when_it_is_read(output: torch.Tensor) -> None:
+    (mine,) = left(output)
+    assert mine.untyped_storage()._cdata != output.untyped_storage()._cdata
+    assert mine.data_ptr() == output.data_ptr()
+    assert (mine.is_conj(), mine.is_neg()) == (output.is_conj(), output.is_neg())
+    torch.testing.assert_close(mine, output)
+
+
+@pytest.mark.parametrize("output", [torch.nn.Parameter(torch.ones(4)), torch.ones(4).to_sparse()])
 def test_what_is_more_than_a_layout_is_kept_as_it_is(output: torch.Tensor) -> None:
     assert left(output)[0] is output
 
