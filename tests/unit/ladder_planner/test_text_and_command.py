@@ -119,6 +119,17 @@ def test_one_symbol_of_two_is_planned(tmp_path: Path) -> None:
         run(path, "--symbol", "width")
 
 
+def test_a_set_of_combinations_is_shown_beside_the_best_product(tmp_path: Path) -> None:
+    path = tmp_path / "joint.json"
+    path.write_text(json.dumps({"sizes": [[1, 50], [2, 9], [8, 1]] * 20, "symbols": ["batch", "length"]}))
+    text = run(path, "--max-rungs", 4)
+    assert "    only these batch x length: 8x1, 2x9, 1x50, 8x50\n" in text
+    assert "best product" in text
+    assert "combinations chosen one by one cost 60% less than the best product" in " ".join(text.split())
+    assert "only = [\n    {'batch': 8, 'length': 1},\n" in run(path, "--max-rungs", 4, "--emit", "python")
+    assert run(path, "--max-rungs", 4, "--emit", "pads").startswith("batch=8 length=1\n")
+
+
 def test_what_was_asked_wrongly_is_said(traffic: Path, tmp_path: Path) -> None:
     with pytest.raises(TrafficError, match="No such file"):
         run(tmp_path / "absent.json")
