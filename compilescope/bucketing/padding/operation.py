@@ -61,6 +61,10 @@ class Operation:
         return any(self.rows(tensor).has_axis for tensor in self.tensors)
 
     @property
+    def has_tails(self) -> bool:
+        return any(self.rows(tensor).has_tail for tensor in self.tensors)
+
+    @property
     def attention_mask(self) -> torch.Tensor | None:
         """What attention adds to its scores, or allows: infinite entries of it reach no gradient."""
         mask: torch.Tensor | None = self.get("attn_mask", self.get("attn_bias"))
@@ -90,6 +94,10 @@ class Operation:
         if self._func is None or not self._func._schema.is_mutable:
             return False
         return any(tensor is each for each in self.tensors)
+
+    @property
+    def padded_size(self) -> Any:
+        return self._tracker.symbol
 
     def is_plain_size(self, size: Any) -> bool:
         """Whether a size is the padded one, or a fixed number more or less."""

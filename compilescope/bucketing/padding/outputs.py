@@ -149,6 +149,8 @@ class Outputs:
             if wanted is not None and (wanted >= tensor.dim() or axes[wanted] is None):
                 raise self._tracker.refusal(f"dimension {wanted} of output {position}", "has no padded rows")
             axes = tuple(axis if dim == wanted else None for dim, axis in enumerate(axes))
+        if any(axis is not None and axis.has_tail for axis in axes):
+            raise self._tracker.refusal(f"output {position}", "has padded rows that are filled up to a size")
         shape, strides = self._sizes(tensor.shape), self._sizes(tensor.stride())
         return [
             CutOutput(

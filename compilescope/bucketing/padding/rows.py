@@ -15,7 +15,7 @@ import sympy  # type: ignore[import-untyped]
 
 from compilescope.bucketing.padding.values import ANYTHING, Values
 
-ONE = sympy.Integer(1)
+ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,10 @@ class Axis:
     ``pads`` are the entries behind the real rows, whatever their other indices are; ``facing``, where more is
     known of them, those of ``pads`` that lie among the real rows of all other axes. Where ``first`` is a
     number, each entry is its own place along the axis and that much more, as in an arange.
+
+    Behind its rows a tensor may have been filled up with ``tail`` entries, as many as its size asks for: they
+    are there without padding too, are no rows in either, and ``pads`` covers them. ``kept``, where more is
+    known then, is the axis that is left once they are cut off.
     """
 
     rows: Any
@@ -33,10 +37,29 @@ class Axis:
     inner: Any = ONE
     first: int | None = None
     facing: Values | None = None
+    tail: Any = ZERO
+    kept: Axis | None = None
 
     @property
     def is_plain(self) -> bool:
-        return bool(self.outer == 1 and self.inner == 1)
+        return not self.is_folded and not self.has_tail
+
+    @property
+    def is_folded(self) -> bool:
+        return bool(self.outer != 1 or self.inner != 1)
+
+    @property
+    def has_tail(self) -> bool:
+        return bool(self.tail != 0)
+
+    @property
+    def without_tail(self) -> Axis:
+        return self.kept or replace(self, tail=ZERO)
+
+    @property
+    def length(self) -> Any:
+        """Entries of an axis that is not folded."""
+        return sympy.expand(self.rows + self.tail)
 
     @property
     def seen(self) -> Values:
@@ -44,10 +67,25 @@ class Axis:
         return self.pads if self.facing is None else self.facing
 
     def with_pads(self, pads: Values, facing: Values | None = None) -> Axis:
-        return replace(self, pads=pads, first=None, facing=facing)
+        return replace(self, pads=pads, first=None, facing=facing, kept=None)
+
+    def filled_up(self, by: Any, filling: Values) -> Axis:
+        """With ``by`` entries of ``filling`` behind."""
+        facing = None if self.facing is None else self.facing.join(filling)
+        filled = self.with_pads(self.pads.join(filling), facing)
+        return replace(filled, tail=sympy.expand(self.tail + by), kept=self.without_tail)
+
+    def cut_to(self, tail: Any) -> Axis:
+        """With less behind."""
+        return self.without_tail if tail == 0 else replace(self, tail=tail)
 
     def aligns_with(self, other: Axis) -> bool:
-        return (self.rows, self.outer, self.inner) == (other.rows, other.outer, other.inner)
+        return (self.rows, self.outer, self.inner, self.tail) == (
+            other.rows,
+            other.outer,
+            other.inner,
+            other.tail,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +103,10 @@ class Rows:
     @property
     def has_axis(self) -> bool:
         return any(axis is not None for axis in self.axes)
+
+    @property
+    def has_tail(self) -> bool:
+        return any(axis is not None and axis.has_tail for axis in self.axes)
 
     @property
     def axis_count(self) -> int:
@@ -111,7 +153,7 @@ def _take(left: deque[Any], wanted: Any) -> Axis | None:
         if isinstance(factor, Axis):
             if axis is not None:
                 raise CannotRegroupError
-            axis, taken = factor, sympy.expand(taken * factor.rows)
+            axis, taken = factor, sympy.expand(taken * factor.length)
             continue
         part = _part(factor, wanted, taken)
         if part != factor:
@@ -120,6 +162,8 @@ def _take(left: deque[Any], wanted: Any) -> Axis | None:
         outer, inner = (outer * part, inner) if axis is None else (outer, inner * part)
     if wanted == 0 or axis is None:
         return None
+    if axis.has_tail and (outer != 1 or inner != 1):
+        raise CannotRegroupError
     return replace(axis, outer=outer, inner=inner)
 
 

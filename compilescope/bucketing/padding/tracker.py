@@ -16,6 +16,7 @@ from compilescope.bucketing.padding.operation import Operation, arguments_of, te
 from compilescope.bucketing.padding.rows import Axis, Rows
 from compilescope.bucketing.padding.rules import (
     BEARS_INFINITY,
+    BEARS_TAILS,
     COUNTING,
     MOVES_ENTRIES,
     RULES,
@@ -25,7 +26,7 @@ from compilescope.bucketing.padding.rules import (
 )
 from compilescope.bucketing.padding.values import ANYTHING, FINITE, TRUTH, Values, exactly
 
-_SOFTMAX = ("_softmax", "_log_softmax", "logsumexp")
+_SOFTMAX = ("_softmax", "_safe_softmax", "_log_softmax", "logsumexp")
 """Infinities may go in, and a slope is a number where the result is."""
 
 _NO_DATA = ("prim", "profiler", "inductor_prims")
@@ -134,6 +135,10 @@ class RowTracker(TorchDispatchMode):  # type: ignore[misc]
             raise self.refusal(name, "computes with the padded size as a number")
         if touched and operation.reshapes_in_place:
             raise self.refusal(name, "changes the shape of padded rows in place")
+        if touched and not (name in BEARS_TAILS or operation.is_pointwise) and operation.has_tails:
+            raise self.refusal(
+                name, "is given padded rows that are filled up to a size: cut them back before"
+            )
         rule = RULES.get(name) or (pointwise_rule if operation.is_pointwise else None)
         if rule is not None:
             return rule

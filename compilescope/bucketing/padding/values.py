@@ -109,7 +109,8 @@ def _add(a: Values, b: Values, alpha: Values = _ONE) -> Values | None:
             return one
         if one.finite and one.high <= LOWEST and other.finite:
             return Values(-INF, one.high, True)
-    number = _number(a, b) and (a.finite or b.finite)
+    # Infinities of one sign add up to one: only two of different signs are no number.
+    number = _number(a, b) and (a.finite or b.finite or (a.below_inf and b.below_inf))
     return Values(a.low + b.low, a.high + b.high, _finite(a, b), number, a.below_inf and b.below_inf)
 
 

@@ -58,12 +58,24 @@ OPS: dict[str, Op] = {
     "causal, with an offset": lambda x, m: _attention(x, places(x)[None] + 2 < places(x)[:, None] + 3),
     "triangle": lambda x, m: _attention(x, torch.ones(x.shape[0], x.shape[0]).tril() != 0),
     "other triangle": lambda x, m: _attention(x, torch.ones(x.shape[0], x.shape[0]).triu(1) == 0),
+    "filled up": lambda x, m: (_filled_up(x, 2.0).tanh() * 2)[: x.shape[0]],
+    "filled up with its like": lambda x, m: _filled_up(x, 0.0)[: x.shape[0]],
+    "filled up and masked": lambda x, m: (
+        _filled_up(x, 1.0).masked_fill(~F.pad(m, (0, 8 - m.shape[0] % 8))[:, None], float("-inf")).softmax(0)
+    )[: x.shape[0]],
+    "constants behind": lambda x, m: torch.cat([torch.zeros(1, 6), x, x.new_ones(-x.shape[0] % 16, 6)]).exp()[
+        1 : x.shape[0] + 1
+    ],
     "in a square": lambda x, m: F.pad(x @ x.t(), (0, 0, 1, 0), value=3.0).tril()[1:] @ x.relu() * 0 + x,
 }
 
 
 def _attention(x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
     return (x @ WEIGHT @ x.t() + torch.zeros(seen.shape).masked_fill(~seen, float("-inf"))).softmax(1) @ x
+
+
+def _filled_up(x: torch.Tensor, value: float) -> torch.Tensor:
+    return F.pad(x, (0, 0, 0, 8 - x.shape[0] % 8), value=value)
 
 
 def _written(x: torch.Tensor) -> torch.Tensor:
@@ -163,8 +175,11 @@ def _places(
         return int(sympy.sympify(size).subs(claim.symbol, n))
 
     rows = at(axis.rows, PADDED)
-    assert at(axis.outer, PADDED) * rows * at(axis.inner, PADDED) == tensor.shape[dim], claim.operation
-    place = torch.arange(tensor.shape[dim]) // at(axis.inner, PADDED) % rows
+    behind = at(axis.tail, PADDED)
+    assert at(axis.outer, PADDED) * rows * at(axis.inner, PADDED) + behind == tensor.shape[dim], (
+        claim.operation
+    )
+    place = torch.arange(tensor.shape[dim]) // at(axis.inner, PADDED) % (rows + behind)
     place = place.view([-1 if each == dim else 1 for each in range(tensor.dim())]).expand(tensor.shape)
     return place >= at(axis.rows, REAL), place
 

@@ -42,6 +42,13 @@ BEARS_INFINITY: frozenset[str] = frozenset(
 )
 """Their slope is a number whatever they are given: no gradient is multiplied by an infinite entry."""
 
+BEARS_TAILS: frozenset[str] = frozenset(
+    (*views.RULES, *pointwise.BEARS_TAILS, *mixing.BEARS_TAILS)
+) | frozenset((*products.BEARS_TAILS, "embedding"))
+"""Operations that may be given rows that are filled up to a size: of what lies behind the real ones they ask
+no more than its values, which are known, and nothing of where it ends.
+"""
+
 MOVES_ENTRIES: frozenset[str] = frozenset((*views.RULES, *pointwise.COPIES)) - {
     "cat",
     "stack",
@@ -51,6 +58,7 @@ MOVES_ENTRIES: frozenset[str] = frozenset((*views.RULES, *pointwise.COPIES)) - {
 
 __all__ = [
     "BEARS_INFINITY",
+    "BEARS_TAILS",
     "COUNTING",
     "MOVES_ENTRIES",
     "RULES",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import sympy  # type: ignore[import-untyped]
 import torch
 
 from compilescope.bucketing._torch import expression
+from compilescope.bucketing.padding.amounts import is_bounded
 from compilescope.bucketing.padding.operation import Operation, sizes
-from compilescope.bucketing.padding.rows import Axis, Rows
-from compilescope.bucketing.padding.rules.pointwise import COUNTING
+from compilescope.bucketing.padding.rows import ZERO, Axis, Rows
+from compilescope.bucketing.padding.rules.pointwise import COUNTING, cast
 from compilescope.bucketing.padding.values import ANYTHING, FINITE, TRUTH, Values, exactly
 
 
@@ -65,6 +67,7 @@ def like(value: Values | None) -> Any:
         known = operation.values_of(operation["fill_value"]) if value is None else value
         if value is None and operation.carries(operation["fill_value"]):
             raise operation.refuse("computes with the padded size as a number")
+        known = cast(known, operation.out.dtype)
         return Rows(tuple(axis and axis.with_pads(known) for axis in source.axes), known)
 
     return rule
@@ -72,15 +75,26 @@ def like(value: Values | None) -> Any:
 
 def _of_shape(operation: Operation, values: Values) -> Rows:
     out: torch.Tensor = operation.out
+    values = cast(values, out.dtype)
     axes: list[Axis | None] = []
     for size, shown in zip(sizes(out), out.shape, strict=True):
         if not operation.carries(shown):
             axes.append(None)
         elif operation.is_plain_size(size):
             axes.append(Axis(size, values))
+        elif values.only is not None and (rows := _filled_up_from(operation, size)) is not None:
+            axes.append(Axis(rows, values, tail=sympy.expand(size - rows)))
         else:
             raise operation.refuse(f"makes a tensor of {expression(shown)} rows")
     return Rows(tuple(axes), values)
+
+
+def _filled_up_from(operation: Operation, size: Any) -> Any:
+    """The padded size where ``size`` is that rounded up; 0 where it is by how much; None for another one.
+
+    Of equal entries as many are rows as one likes.
+    """
+    return next((rows for rows in (operation.padded_size, ZERO) if is_bounded(size - rows)), None)
 
 
 RULES: dict[str, Any] = {

@@ -117,7 +117,7 @@ def softmax(operation: Operation) -> Rows:
     own = rows.axes[dim]
     if own is not None and not own.seen.is_at_most(lowest(source)):
         raise operation.refuse("over padded rows needs a mask that makes them -inf")
-    share = _share if operation.name == "_softmax" else _logarithm_of_share
+    share = _SHARES[operation.name]
     among = own is not None and rows.axis_count == 2
     axes = [
         axis and axis.with_pads(share(axis.pads, axis.seen if among else axis.pads)) for axis in rows.axes
@@ -127,7 +127,9 @@ def softmax(operation: Operation) -> Rows:
     if own is not None:
         is_masked = own.pads.is_at_most(lowest(source))
         masked = exactly(0) if is_masked and finite else Values(0, 1, finite)
-        axes[dim] = own.with_pads(masked, exactly(0)) if share is _share else own.with_pads(ANYTHING)
+        axes[dim] = (
+            own.with_pads(masked, exactly(0)) if share is not _logarithm_of_share else own.with_pads(ANYTHING)
+        )
     return Rows(tuple(axes), replace(whole, finite=whole.finite and finite, number=whole.number and finite))
 
 
@@ -141,6 +143,14 @@ def _share(values: Values, some: Values) -> Values:
 def _logarithm_of_share(values: Values, some: Values) -> Values:
     """It is infinite where one is masked."""
     return Values(-INF, 0, values.finite, _share(values, some).number)
+
+
+def _safe_share(values: Values, _: Values) -> Values:
+    """Where all of them are masked it is 0, and no more is asked of real rows than of any."""
+    return Values(0, 1, values.number and values.below_inf)
+
+
+_SHARES = {"_softmax": _share, "_safe_softmax": _safe_share, "_log_softmax": _logarithm_of_share}
 
 
 def running(operation: Operation) -> list[Rows]:
@@ -278,7 +288,7 @@ _REDUCTIONS = (*_NEUTRAL, "mean", "var", "std", "var_mean", "median", "nanmedian
 
 RULES: dict[str, Any] = {
     **dict.fromkeys(_REDUCTIONS, reduction),
-    **dict.fromkeys(("_softmax", "_log_softmax"), softmax),
+    **dict.fromkeys(_SHARES, softmax),
     **dict.fromkeys(("cumsum", "cumprod", "logcumsumexp", "cummax", "cummin"), running),
     **dict.fromkeys(MOVES, along),
     "glu": gated,
@@ -296,5 +306,7 @@ RULES: dict[str, Any] = {
     ),
     **dict.fromkeys(("_local_scalar_dense", "nonzero", "masked_select", "equal"), no_rows),
 }
+
+BEARS_TAILS = (*_REDUCTIONS, *_SHARES, "native_layer_norm", "_fused_rms_norm")
 
 TAKES_SIZES = frozenset(("native_layer_norm", "native_group_norm"))

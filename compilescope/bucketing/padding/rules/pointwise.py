@@ -118,14 +118,12 @@ def _aligned(operation: Operation, tensor: torch.Tensor, rows: Rows) -> tuple[Ax
 def _axis(operation: Operation, operands: list[Any], out: torch.Tensor, dim: int) -> Axis | None:
     from_end = out.dim() - dim
     found: Axis | None = None
-    pads: list[Values] = []
-    seen: list[Values] = []
+    given: list[Axis | Values] = []
     for each in operands:
         axis = None
         if isinstance(each, torch.Tensor) and each.dim() >= from_end:
             axis = operation.rows(each).axes[each.dim() - from_end]
-        pads.append(_whole(operation, each) if axis is None else axis.pads)
-        seen.append(pads[-1] if axis is None else axis.seen)
+        given.append(_whole(operation, each) if axis is None else axis)
         if axis is not None and found is not None and not found.aligns_with(axis):
             raise operation.refuse("puts rows beside others that they do not belong to")
         found = found if axis is None else axis
@@ -139,9 +137,19 @@ def _axis(operation: Operation, operands: list[Any], out: torch.Tensor, dim: int
                 raise operation.refuse("puts rows beside others that they do not belong to")
             if operation.rows(each).axes[own] is None and sizes(each)[own] != 1:
                 raise operation.refuse("puts padded rows beside ones that are not padded")
-    return found.with_pads(
-        _typed(of_operation(_name(operation), pads), out), _typed(of_operation(_name(operation), seen), out)
-    )
+    made = _made(operation, found, given, out)
+    if not found.has_tail:
+        return made
+    kept = [each.without_tail if isinstance(each, Axis) else each for each in given]
+    return replace(made, kept=_made(operation, found.without_tail, kept, out))
+
+
+def _made(operation: Operation, axis: Axis, given: list[Axis | Values], out: torch.Tensor) -> Axis:
+    """``axis`` of the result, of operands that have it too or are the same all along it."""
+    name = _name(operation)
+    pads = of_operation(name, [each.pads if isinstance(each, Axis) else each for each in given])
+    seen = of_operation(name, [each.seen if isinstance(each, Axis) else each for each in given])
+    return axis.with_pads(_typed(pads, out), _typed(seen, out))
 
 
 def _name(operation: Operation) -> str:
@@ -157,12 +165,12 @@ def _whole(operation: Operation, value: Any) -> Values:
         return operation.rows(value).whole
     known = operation.values_of(value)
     computed_in = [each.dtype for each in operation.tensors if each.dtype.is_floating_point]
-    return _cast(known, computed_in[0]) if len(set(computed_in)) == 1 else known
+    return cast(known, computed_in[0]) if len(set(computed_in)) == 1 else known
 
 
 def _typed(values: Values, out: torch.Tensor) -> Values:
     if out.dtype != torch.bool:
-        return _cast(values, out.dtype)
+        return cast(values, out.dtype)
     return truth(values) if values != ANYTHING else TRUTH
 
 
@@ -174,17 +182,18 @@ def same(operation: Operation) -> Rows:
         return rows
     dtype = operation.out.dtype
     axes = tuple(axis and _cast_axis(axis, dtype) for axis in rows.axes)
-    return Rows(axes, _cast(rows.whole, dtype))
+    return Rows(axes, cast(rows.whole, dtype))
 
 
 def _cast_axis(axis: Axis, dtype: torch.dtype) -> Axis:
-    facing = None if axis.facing is None else _cast(axis.facing, dtype)
-    return replace(
-        axis, pads=_cast(axis.pads, dtype), facing=facing, first=axis.first if dtype in COUNTING else None
-    )
+    facing = None if axis.facing is None else cast(axis.facing, dtype)
+    kept = None if axis.kept is None else _cast_axis(axis.kept, dtype)
+    first = axis.first if dtype in COUNTING else None
+    return replace(axis, pads=cast(axis.pads, dtype), facing=facing, first=first, kept=kept)
 
 
-def _cast(values: Values, dtype: torch.dtype) -> Values:
+def cast(values: Values, dtype: torch.dtype) -> Values:
+    """As a tensor of ``dtype`` holds them."""
     if dtype == torch.bool:
         return truth(values)
     if values.only is None or dtype.is_complex or not (dtype.is_floating_point or values.finite):
@@ -211,13 +220,11 @@ def triangle(operation: Operation) -> Rows:
 
 
 def noise(operation: Operation) -> list[Rows]:
-    """Dropout and its like: each entry is kept, scaled or replaced; the tracker has noted the draw."""
+    """Dropout: each entry is scaled or becomes 0, and a mask tells which; the tracker has noted the draw."""
     rows = operation.rows(operation.tensors[0])
-    found = Rows(
-        tuple(axis and axis.with_pads(_finite(axis.pads)) for axis in rows.axes), _finite(rows.whole)
-    )
-    outputs = operation.result if isinstance(operation.result, tuple) else (operation.result,)
-    return [found for _ in outputs]
+    scaled = tuple(axis and axis.with_pads(_scaled(axis.pads), _scaled(axis.seen)) for axis in rows.axes)
+    told = tuple(axis and axis.with_pads(TRUTH) for axis in rows.axes)
+    return [Rows(scaled, _scaled(rows.whole)), Rows(told, TRUTH)]
 
 
 def drawn(operation: Operation) -> Rows:
@@ -226,8 +233,8 @@ def drawn(operation: Operation) -> Rows:
     return Rows(tuple(axis and axis.with_pads(FINITE) for axis in rows.axes), FINITE)
 
 
-def _finite(values: Values) -> Values:
-    return Values(finite=values.finite)
+def _scaled(values: Values) -> Values:
+    return values if values.only == 0 else Values(finite=values.finite)
 
 
 COPIES = ("clone", "alias", "detach", "lift_fresh", "_to_copy", "to", "view_of")
@@ -250,6 +257,9 @@ SLOPE_OF_ONE = (
     ),
 )
 """Or of nothing, or of minus one."""
+
+BEARS_TAILS = (*COPIES, "copy", "fill", "zero", "masked_fill", "where", "threshold", "native_dropout")
+"""Beside what torch itself calls pointwise."""
 
 RULES: dict[str, Any] = {
     **dict.fromkeys(COPIES, same),

@@ -118,7 +118,7 @@ def _carried(operation: Operation, tensor: torch.Tensor, found: Rows) -> tuple[A
 
 def _check_hidden(operation: Operation, query: Rows, key: Rows, value: Rows) -> None:
     keys, values = key.axes[-2], value.axes[-2]
-    if keys is None or values is None or not keys.aligns_with(values) or not keys.is_plain:
+    if keys is None or values is None or not keys.aligns_with(values) or keys.is_folded:
         raise operation.refuse("has keys and values whose padded rows do not belong together")
     if not (keys.pads.finite and values.pads.finite):
         raise operation.refuse("over padded keys that may be infinite: zero times infinity is nan")
@@ -217,6 +217,8 @@ _FUSED = (
     "_scaled_dot_product_efficient_attention",
     "_scaled_dot_product_cudnn_attention",
 )
+
+BEARS_TAILS = ("mm", "addmm", "bmm", "baddbmm", "mv", "dot", "linear", *_FUSED)
 
 RULES: dict[str, Any] = {
     "mm": mm,

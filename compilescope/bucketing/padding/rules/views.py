@@ -8,11 +8,15 @@ import sympy  # type: ignore[import-untyped]
 import torch
 
 from compilescope.bucketing._torch import expression
+from compilescope.bucketing.padding.amounts import is_never_negative
 from compilescope.bucketing.padding.operation import Operation, sizes, tensors_in
 from compilescope.bucketing.padding.rows import Axis, CannotRegroupError, Rows, regroup
+from compilescope.bucketing.padding.rules.pointwise import cast
 from compilescope.bucketing.padding.values import ANYTHING, Values, exactly
 
 _WITHOUT_END = 2**62
+
+_BEYOND = "takes a part of padded rows that may reach into what they are filled up with"
 
 
 def view(operation: Operation) -> Rows:
@@ -74,16 +78,38 @@ def slice_(operation: Operation) -> Rows:
     if axis is None:
         grown = Axis(after, rows.whole) if operation.carries(out.shape[dim]) else None
         return _with_axis(operation, rows, dim, grown)
-    if not axis.is_plain or operation["step"] != 1:
+    if axis.is_folded or operation["step"] != 1:
         raise operation.refuse("takes a part of padded rows that is no prefix of them")
+    if axis.has_tail:
+        return _with_axis(
+            operation, rows, dim, _cut_back(operation, axis, expression(start), after, rows.whole)
+        )
     end = _WITHOUT_END if operation["end"] is None else operation["end"]
     if not operation.carries(out.shape[dim]):
         if operation.carries(end) or not _is_from_front(end):
             raise operation.refuse("counts from the end of padded rows")
         return _with_axis(operation, rows, dim, None)
-    # Cut at the end, the padded rows are followed by one less of them, and begin with a real one.
-    is_whole_end = sympy.expand(before - expression(start) - after) == 0
-    return _with_axis(operation, rows, dim, Axis(after, axis.pads if is_whole_end else rows.whole))
+    return _with_axis(operation, rows, dim, _part(axis, expression(start), after, rows.whole))
+
+
+def _part(axis: Axis, start: Any, length: Any, whole: Values) -> Axis:
+    """Cut at the end, the padded rows are followed by one less of them, and begin with a real one."""
+    is_whole_end = sympy.expand(axis.rows - start - length) == 0
+    return Axis(length, axis.pads if is_whole_end else whole)
+
+
+def _cut_back(operation: Operation, axis: Axis, start: Any, length: Any, whole: Values) -> Axis:
+    """Rows that something was put behind, without it or with less of it. A part that could reach beyond the
+    real rows of a call is another one when it is padded.
+    """
+    left = sympy.expand(start + length - axis.rows)
+    if not operation.carries(operation.out.shape[operation.dim(operation.tensors[0])]):
+        raise operation.refuse(_BEYOND)
+    if start == 0 and is_never_negative(left):
+        return axis.cut_to(left)
+    if not is_never_negative(-left):
+        raise operation.refuse(_BEYOND)
+    return _part(axis.without_tail, start, length, whole)
 
 
 def select(operation: Operation) -> Rows:
@@ -94,7 +120,9 @@ def select(operation: Operation) -> Rows:
     if operation.carries(index) or (axis is not None and not _is_from_front(index)):
         raise operation.refuse("takes the last of padded rows")
     if axis is not None and not axis.is_plain:
-        raise operation.refuse("takes one entry of padded rows that are folded into another dimension")
+        raise operation.refuse(
+            "takes one entry of padded rows that are folded into another dimension or filled up"
+        )
     return Rows(rows.axes[:dim] + rows.axes[dim + 1 :], rows.whole)
 
 
@@ -139,24 +167,45 @@ def unbind(operation: Operation) -> list[Rows]:
 def constant_pad(operation: Operation) -> Rows:
     source = operation.tensors[0]
     rows = operation.rows(source)
-    filling = exactly(operation["value"] if operation["value"] is not None else 0)
-    amounts = list(operation["pad"])
-    if any(operation.carries(amount) for amount in amounts):
-        raise operation.refuse("pads by the padded size")
-    grown = {source.dim() - 1 - place // 2 for place, amount in enumerate(amounts) if amount != 0}
+    if operation.carries(operation["value"]):
+        raise operation.refuse("computes with the padded size as a number")
+    filling = cast(exactly(operation["value"] or 0), source.dtype)
+    sides = list(zip(operation["pad"][::2], operation["pad"][1::2], strict=True))
+    by_dim = {source.dim() - 1 - place: amounts for place, amounts in enumerate(sides)}
+    grown = {dim for dim, amounts in by_dim.items() if any(expression(amount) != 0 for amount in amounts)}
     axes = [axis and _beside_filling(axis, filling, grown - {dim}) for dim, axis in enumerate(rows.axes)]
-    for position, dim in enumerate(reversed(range(source.dim()))):
-        if 2 * position >= len(amounts):
-            break
-        axis, after = axes[dim], amounts[2 * position + 1]
-        if dim not in grown:
-            continue
-        if axis is None:
-            continue
-        if not axis.is_plain or (after != 0 and axis.pads != filling):
-            raise operation.refuse("pads behind rows that are padded with another value")
-        axes[dim] = Axis(sizes(operation.out)[dim], axis.pads if after >= 0 else rows.whole)
+    for dim in grown:
+        axis, (before, after) = axes[dim], by_dim[dim]
+        if operation.carries(before) or (axis is None and operation.carries(after)):
+            raise operation.refuse("pads by the padded size")
+        if axis is not None:
+            moved = _padded_before(operation, axis, expression(before))
+            axes[dim] = _padded_behind(operation, moved, expression(after), filling, rows.whole)
     return Rows(tuple(axes), rows.whole.join(filling))
+
+
+def _padded_before(operation: Operation, axis: Axis, before: Any) -> Axis:
+    if before == 0:
+        return axis
+    if not axis.is_plain:
+        raise operation.refuse("pads in front of rows that are folded into others or filled up")
+    return Axis(sympy.expand(axis.rows + before), axis.pads)
+
+
+def _padded_behind(operation: Operation, axis: Axis, after: Any, filling: Values, whole: Values) -> Axis:
+    if after == 0:
+        return axis
+    if axis.is_folded:
+        raise operation.refuse("pads behind rows that are folded into others")
+    left = sympy.expand(axis.tail + after)
+    if axis.is_plain and after.is_number and (after < 0 or axis.pads == filling):
+        # Fewer rows, or more that are no other than padded ones.
+        return Axis(sympy.expand(axis.rows + after), axis.pads if after > 0 else whole.join(filling))
+    if is_never_negative(after):
+        return axis.filled_up(after, filling)
+    if is_never_negative(-after) and is_never_negative(left):
+        return axis.cut_to(left)
+    raise operation.refuse("pads by an amount that may be negative at some size")
 
 
 def _beside_filling(axis: Axis, filling: Values, others: set[int]) -> Axis:
@@ -198,15 +247,26 @@ def _plain_sizes(operation: Operation, axes: tuple[Axis | None, ...]) -> tuple[A
 def _appended(
     operation: Operation, axes: list[Axis | None], tensors: list[torch.Tensor], dim: int
 ) -> Axis | None:
-    """Rows may follow something of fixed size; behind padded rows there is nothing."""
-    if any(axis is not None for axis in axes[:-1]):
+    """Rows may follow something of fixed size; behind them there are constants, or nothing."""
+    of_rows = [place for place, axis in enumerate(axes) if axis is not None and axis.rows != 0]
+    place = of_rows[0] if of_rows else len(axes) - 1
+    axis = axes[place]
+    if axis is None or len(axes) == 1:
+        return axis
+    behind = list(zip(tensors[place + 1 :], axes[place + 1 :], strict=True))
+    fillings = [operation.rows(tensor).whole if own is None else own.pads for tensor, own in behind]
+    if len(of_rows) > 1 or any(axes[:place]) or any(filling.only is None for filling in fillings):
         raise operation.refuse("puts something behind padded rows")
-    last = axes[-1]
-    if last is None or len(axes) == 1:
-        return last
-    if not last.is_plain:
-        raise operation.refuse("puts padded rows that are folded into a dimension behind others")
-    return Axis(sympy.expand(sum(sizes(each)[dim] for each in tensors)), last.pads)
+    in_front = sum(sizes(each)[dim] for each in tensors[:place])
+    if in_front != 0:
+        if not axis.is_plain:
+            raise operation.refuse("puts padded rows that are folded into a dimension behind others")
+        axis = Axis(sympy.expand(axis.rows + in_front), axis.pads)
+    if behind and axis.is_folded:
+        raise operation.refuse("puts something behind padded rows")
+    for (tensor, _), filling in zip(behind, fillings, strict=True):
+        axis = axis.filled_up(sizes(tensor)[dim], filling)
+    return axis
 
 
 def _beside(operation: Operation, axes: list[Axis | None]) -> Axis | None:
