@@ -95,7 +95,6 @@ class CudaTape:
         self._elsewhere: set[int] = set()
 
     def rehearse(self, run: Callable[[], Any]) -> None:
-        _forget_workspaces()  # that of the caller's stream and that of this one would be there at once
         for _ in range(WARM_UP_RUNS):
             run()
 
@@ -176,12 +175,9 @@ def _workspaces_of_its_own() -> Iterator[None]:
     torch keeps one for each handle and stream until somebody clears them all, as its own CUDA graphs do at
     each recording: a graph that took one of those would go on writing into memory that is no longer its.
     """
-    _forget_workspaces()
+    clear = getattr(torch._C, "_cuda_clearCublasWorkspaces", lambda: None)
+    clear()
     try:
         yield
     finally:
-        _forget_workspaces()
-
-
-def _forget_workspaces() -> None:
-    getattr(torch._C, "_cuda_clearCublasWorkspaces", lambda: None)()
+        clear()
