@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.utils.checkpoint import checkpoint
 
 from compilescope.bucketing import Pad
 from compilescope.ladder import BucketLadder
@@ -138,6 +139,30 @@ def test_layers_that_share_their_code(graphed: Any, count: int) -> None:
         same(dict(mine.named_parameters()), dict(theirs.named_parameters()), "parameters")
     assert not plainly(model), str(model.backend.graphs)
     assert sum(line.backward_replays for line in trained_lines(model).values()) == 4 * count
+
+
+@NO_LEAF
+@pytest.mark.parametrize("most", [128, 5])
+def test_many_layers_under_checkpoints(graphed: Any, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """Nothing waits for a backward, and all have the same memory: as many recordings in it as layers."""
+    monkeypatch.setattr("compilescope.bucketing.graphs.training.sets.LAYERS", most)
+    mine, theirs = layers(12), layers(12)
+    theirs.load_state_dict(mine.state_dict())
+    model, recorder = graphed(lambda x, layer: layer(x), BucketLadder.pins([8]), ROWS, fallback="eager")
+    for _ in range(4):
+        x = torch.randn(8, 8, requires_grad=True)
+        given = copied([x, x])
+        for value, stack in zip(given, (mine, theirs), strict=True):
+            y = value
+            for layer in stack:
+                y = layer(y) if stack is theirs else checkpoint(model, y, layer, use_reentrant=False)
+            y.square().sum().backward()
+        same(*grads(given), "gradients of inputs")
+    same([p.grad for p in mine.parameters()], [p.grad for p in theirs.parameters()])
+    told = plainly(model)
+    assert bool(told) == (most < 12), told
+    assert trained_lines(model)["8"].skipped is None
+    assert len(recorder.training) <= 2
 
 
 @NO_LEAF

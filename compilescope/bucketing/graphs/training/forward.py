@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from compilescope.bucketing.graphs.buffers import CopiedInput, address_reader
-from compilescope.bucketing.graphs.recorder import ADDRESS_SETS, MOVES, RECORDINGS, Recording
+from compilescope.bucketing.graphs.recorder import MOVES, Recording
 from compilescope.bucketing.graphs.training.session import PENDING, Level
+from compilescope.bucketing.graphs.training.sets import ParameterSets
 from compilescope.bucketing.graphs.training.values import (
     Holders,
     Make,
@@ -64,8 +64,7 @@ class GraphedForward:
         self._rung = rung
         self._compiled = compiled
         self._returned = returned
-        self._recordings: dict[Level, dict[tuple[int, ...], ForwardRecording]] = {}
-        self._recorded: Counter[Level] = Counter()
+        self._recordings: dict[Level, ParameterSets] = {}
         self._kept: tuple[int, ...] | None = None
         self._addresses = address_reader(())
         self._views: Filled = ()
@@ -74,56 +73,56 @@ class GraphedForward:
         rung, session = self._rung, self._rung.session
         with session.lock:
             reason = rung.given_up or session.refusal(rung.device)
-            level = session.free_level() if reason is None else None
-            if level is not None:
-                recording = self._recording(level, inputs)
-                if recording is not None:
+            if reason is None:
+                level = session.free_level()
+                recording = PENDING if level is None else self._recording(level, inputs)
+                if level is not None and isinstance(recording, ForwardRecording):
                     level.outstanding = recording
                     rung.replays += 1
                     outputs = recording.recording.replay(inputs)
                     inputs.clear()
                     return outputs
-                reason = rung.given_up
-            rung.run_plainly[reason or PENDING] += 1
+                reason = str(recording)
+            rung.run_plainly[reason] += 1
         return self._compiled(inputs)
 
     def saving_nothing(self) -> Iterator[tuple[Level, ForwardRecording]]:
         """Recordings whose backwards can come at any time, where their memory is nobody's just now."""
         for level, recordings in self._recordings.items():
-            for each in recordings.values():
+            for each in recordings:
                 if not each.saved and not level.is_held():
                     yield level, each
 
-    def _recording(self, level: Level, inputs: Sequence[Any]) -> ForwardRecording | None:
-        """That of these parameters, a new one where there is none; None when the rung is given up."""
+    def _recording(self, level: Level, inputs: Sequence[Any]) -> ForwardRecording | str:
+        """That of these parameters, a new one where there is none; or why there is none."""
         if self._kept is None:
             self._look_at(inputs)
+        assert self._kept is not None
         addresses = self._addresses(inputs)
-        recordings = self._recordings.setdefault(level, {})
-        found = recordings.get(addresses)
+        recordings = self._recordings.setdefault(level, ParameterSets())
+        found = recordings.find(addresses)
         if found is not None:
             return found
-        self._recorded[level] += 1
-        if self._recorded[level] > RECORDINGS:
-            self._give_up(MOVES)
-            return None
-        if len(recordings) >= ADDRESS_SETS:
-            del recordings[next(iter(recordings))]
+        reason = recordings.refusal()
+        if reason == MOVES:
+            self._give_up(reason)
+        if reason is not None:
+            return reason
         try:
             made = self._record(level, inputs)
         except Exception as error:
             level.recorder.forget_pool()
-            self._give_up(f"recording failed: {type(error).__name__}: {error}")
-            return None
-        recordings[addresses] = made
+            return self._give_up(f"recording failed: {type(error).__name__}: {error}")
+        recordings.add(addresses, [inputs[n] for n in self._kept], made)
         self._rung.recorded += 1
         self._rung.counted(made.recording, is_backward=False)
         return made
 
-    def _give_up(self, reason: str) -> None:
+    def _give_up(self, reason: str) -> str:
         _log.warning("rung %s trains without CUDA graphs: %s", self._rung.label, reason)
         self._rung.given_up = reason
         self._rung.tell(reason)
+        return reason
 
     def _look_at(self, inputs: Sequence[Any]) -> None:
         """Which inputs stay where they are. AOTAutograd may have put them in another order than the call."""
