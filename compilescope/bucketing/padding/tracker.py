@@ -293,5 +293,11 @@ def _by_shape(operation: Operation) -> list[Rows]:
     ]
 
 
-_ATTENTION = (torch.nn.functional.scaled_dot_product_attention, torch._C._nn.scaled_dot_product_attention)
+_ATTENTION = (
+    torch.nn.functional.scaled_dot_product_attention,
+    torch._C._nn.scaled_dot_product_attention,
+    torch.ops.aten.scaled_dot_product_attention,
+    torch.ops.aten.scaled_dot_product_attention.default,
+)
+"""Taken as a whole, before a mask of truths becomes the number that a kernel of this device takes for hiding."""
 _ATTENTION_ARGUMENTS = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa")

@@ -258,45 +258,57 @@ def test_dropout_of_attention_is_told_of(attention: Callable[[Attention], None])
 
 
 # Operators of torch's that differ between devices inside, or that layers are made of.
-OTHERS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "layer norm": lambda x: F.layer_norm(x, (WIDTH,)),
-    "rms norm": lambda x: F.rms_norm(x, (WIDTH,)),
-    "group norm": lambda x: F.group_norm(x.reshape(-1, WIDTH), 4),
-    "batch norm": lambda x: F.batch_norm(x.reshape(-1, WIDTH), x.new_zeros(WIDTH), x.new_ones(WIDTH)),
-    "softmax": lambda x: x.softmax(-1),
-    "softmax of halves": lambda x: x.half().softmax(-1, dtype=torch.float32),
-    "log softmax": lambda x: x.log_softmax(-1),
-    "dropout": lambda x: F.dropout(x),
-    "bag": lambda x: F.embedding_bag(x.argmax(-1).t(), x.new_ones(WIDTH, 3), mode="sum"),
-    "convolution": lambda x: F.conv1d(x.transpose(1, 2), x.new_ones(WIDTH, WIDTH, 1)),
-    "mean": lambda x: x.mean(1),
-    "linear": lambda x: F.linear(x, x.new_ones(WIDTH, WIDTH), x.new_ones(WIDTH)),
-    "pooling": lambda x: F.max_pool2d(x.reshape(-1, 1, 8, 4), 2),
-    "groups of heads": lambda x: torch.ops.aten.scaled_dot_product_attention(
-        _heads(x), _heads(x)[:, :2], _heads(x)[:, :2], is_causal=True, enable_gqa=True
-    ),
-    "halves": lambda x: torch.ops.aten.scaled_dot_product_attention(
-        *[_heads(x).bfloat16()] * 3, is_causal=True
-    ),
-    "three dimensions": lambda x: torch.ops.aten.scaled_dot_product_attention(x, x, x, is_causal=True),
+OTHERS: dict[str, Function] = {
+    "layer norm": lambda x, m: F.layer_norm(x, (WIDTH,)),
+    "rms norm": lambda x, m: F.rms_norm(x, (WIDTH,)),
+    "group norm": lambda x, m: F.group_norm(x.reshape(-1, WIDTH), 4),
+    "batch norm": lambda x, m: F.batch_norm(x.reshape(-1, WIDTH), x.new_zeros(WIDTH), x.new_ones(WIDTH)),
+    "softmax": lambda x, m: x.softmax(-1),
+    "softmax of halves": lambda x, m: x.half().softmax(-1, dtype=torch.float32),
+    "log softmax": lambda x, m: x.log_softmax(-1),
+    "dropout": lambda x, m: F.dropout(x),
+    "bag": lambda x, m: F.embedding_bag(x.argmax(-1).t(), x.new_ones(WIDTH, 3), mode="sum"),
+    "convolution": lambda x, m: F.conv1d(x.transpose(1, 2), x.new_ones(WIDTH, WIDTH, 1)),
+    "mean": lambda x, m: x.mean(1),
+    "linear": lambda x, m: F.linear(x, x.new_ones(WIDTH, WIDTH), x.new_ones(WIDTH)),
+    "pooling": lambda x, m: F.max_pool2d(x.reshape(-1, 1, 8, 4), 2),
+    "groups of heads": lambda x, m: of_aten(_heads(x), _heads(x)[:, :2], is_causal=True, enable_gqa=True),
+    "halves": lambda x, m: of_aten(*[_heads(x).bfloat16()] * 2, m[:, None, None]),
+    "halves that are seen": lambda x, m: of_aten(*[_heads(x).bfloat16()] * 2),
+    "three dimensions": lambda x, m: of_aten(x, x, is_causal=True),
 }
+
+
+def of_aten(q: torch.Tensor, k: torch.Tensor, mask: Any = None, **options: Any) -> torch.Tensor:
+    return torch.ops.aten.scaled_dot_product_attention(q, k, k, mask, **options)  # type: ignore[no-any-return]
+
+
+def by_aten(x: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
+    q = _heads(MHA.out_proj(x))
+    return of_aten(q, q, m[:, None, None]).transpose(1, 2).reshape(x.shape)
 
 
 def _heads(x: torch.Tensor) -> torch.Tensor:
     return x.view(2, -1, HEADS, WIDTH // HEADS).transpose(1, 2)
 
 
-def others() -> list[Function]:
-    def alike(of: Callable[[torch.Tensor], torch.Tensor]) -> Function:
-        return lambda x, m: (of(x), m.logical_not())
+def test_attention_called_by_its_operator(check: Any) -> None:
+    model = padded(by_aten, CONTRACTS, fallback="eager")
+    for size in SIZES:
+        check(by_aten, model, lambda n=size: make(n), PARAMETERS)
+    assert refusals(model) == []
+    assert served(model) == {"padded": 2, "exact": 2}
 
-    return [alike(each) for each in OTHERS.values()]
+
+def _with_mask(of: Function) -> Function:
+    """With an output that is padded whatever becomes of the others, so that a graph has both names."""
+    return lambda x, m: (of(x, m), m.logical_not())
 
 
 @pytest.mark.skipif(not torch.backends.cuda.is_built(), reason="fake CUDA tensors need a CUDA build of torch")
 @pytest.mark.parametrize("grad", [True, False])
 def test_the_verdict_is_the_same_for_tensors_of_a_gpu(grad: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    functions = [*PADDED.values(), *DRAWS.values(), *REFUSED.values(), *others()]
+    functions = [*PADDED.values(), *DRAWS.values(), *REFUSED.values(), *map(_with_mask, OTHERS.values())]
     with torch.set_grad_enabled(grad):
         found = verdicts(monkeypatch, functions, "cpu", "cuda")
     assert [on_gpu for _, on_gpu in found] == [on_cpu for on_cpu, _ in found]
