@@ -299,5 +299,5 @@ _ATTENTION = (
     torch.ops.aten.scaled_dot_product_attention,
     torch.ops.aten.scaled_dot_product_attention.default,
 )
-"""Taken as a whole, before a mask of truths becomes the number that a kernel of this device takes for hiding."""
+"""Taken as a whole, before a mask of truths becomes the number that a device's kernel takes for hiding."""
 _ATTENTION_ARGUMENTS = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa")
