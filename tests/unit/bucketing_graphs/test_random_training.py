@@ -147,12 +147,7 @@ class Run:
         self.twins.held.clear()
 
 
-@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
-@settings(
-    max_examples=20, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
-)
-@given(ops, st.sampled_from(sorted(RETURNS)), orders, st.booleans(), st.booleans(), st.booleans())
-def test_trained_in_any_order(
+def trained(
     ops: list[tuple[str, int]],
     returns: str,
     order: list[Action],
@@ -180,3 +175,25 @@ def test_trained_in_any_order(
     refused = {reason for reason in twins.plainly() if not reason.startswith("backward: its forward was not")}
     assert not refused
     assert all(line.skipped is None for line in twins.lines.values())
+
+
+NO_LEAF = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
+programs = st.tuples(
+    ops, st.sampled_from(sorted(RETURNS)), orders, st.booleans(), st.booleans(), st.booleans()
+)
+some = settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
+
+
+@NO_LEAF
+@settings(some, max_examples=12)
+@given(programs)
+def test_trained_in_any_order(program: tuple[Any, ...]) -> None:
+    trained(*program)
+
+
+@NO_LEAF
+@pytest.mark.slow
+@settings(some, max_examples=150)
+@given(programs)
+def test_many_trained_in_any_order(program: tuple[Any, ...]) -> None:
+    trained(*program)
