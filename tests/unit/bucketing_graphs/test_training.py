@@ -22,7 +22,6 @@ OPTIMIZERS: dict[str, Any] = {
     "sgd": lambda ps: torch.optim.SGD(ps, lr=0.1, momentum=0.9),
     "adam": lambda ps: torch.optim.Adam(ps, lr=0.01),
     "adamw, fused": lambda ps: torch.optim.AdamW(ps, lr=0.01, fused=True),
-    "adagrad, not foreach": lambda ps: torch.optim.Adagrad(ps, lr=0.01, foreach=False),
 }
 
 
