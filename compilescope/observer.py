@@ -159,7 +159,8 @@ class GraphRecorded:
     """The rung's kernels were recorded as a CUDA graph, in ``wall_s`` seconds with its warm-up runs.
 
     A replay copies ``replay_bytes`` into static buffers; ``pool_bytes`` is what all recordings of the backend
-    hold together by now. It is ``graphs`` CUDA graphs where each piece of a split graph has one.
+    hold together by now. It is ``graphs`` CUDA graphs where each piece of a split graph has one. Of a rung
+    that is trained the forward comes first, then, ``of_backward``, the other half.
     """
 
     backend: str
@@ -169,6 +170,7 @@ class GraphRecorded:
     replay_bytes: int
     pool_bytes: int
     graphs: int = 1
+    of_backward: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,10 +165,15 @@ def _graph(found: dict[str, Any], fields: Mapping[str, Any]) -> None:
     if reason is not None:
         found["cuda_graph_skip"] = reason
         return
-    found["cuda_graphs"] = found.get("cuda_graphs", 0) + 1
     found["replay_bytes"] = _number(fields.get("replay_bytes"))
     found["pool_bytes"] = _number(fields.get("pool_bytes"))
-    found["graphs_each"] = _number(fields.get("graphs"))
+    graphs = _number(fields.get("graphs"))
+    if fields.get("of_backward"):
+        # The other half of a recording that was counted when its forward was.
+        found["graphs_each"] = None if graphs is None else graphs + 1
+        return
+    found["cuda_graphs"] = found.get("cuda_graphs", 0) + 1
+    found["graphs_each"] = graphs
 
 
 def _verify(entry: _Entry, fields: Mapping[str, Any]) -> None:

@@ -161,10 +161,16 @@ def _note(event: RungCompiled, graph: GraphRecorded | GraphSkipped | None) -> st
     if event.random:
         notes.append(f"draws others than unpadded: {', '.join(event.random)}")
     if isinstance(graph, GraphRecorded):
-        notes.append("CUDA graph" if graph.graphs == 1 else f"{graph.graphs} CUDA graphs")
+        notes.append(_recorded(graph))
     elif graph is not None and event.kind in ("pin", "pad"):
         notes.append(f"no CUDA graph: {_one_line(graph.reason)}")
     return "; ".join(notes)
+
+
+def _recorded(graph: GraphRecorded) -> str:
+    if graph.of_backward:
+        return "CUDA graphs of forward and backward"
+    return "CUDA graph" if graph.graphs == 1 else f"{graph.graphs} CUDA graphs"
 
 
 def _one_line(text: str) -> str:

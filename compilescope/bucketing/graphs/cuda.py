@@ -28,9 +28,7 @@ class CudaRecorder:
         return "the caller records a graph itself" if torch.cuda.is_current_stream_capturing() else None
 
     def queue(self, device: torch.device) -> int:
-        index: int = torch.cuda.current_device()
-        if device.index != index:
-            return -1 - index
+        index = torch.cuda.current_device() if device.index is None else device.index
         return torch._C._cuda_getCurrentRawStream(index)  # type: ignore[no-any-return]
 
     @contextmanager

@@ -207,6 +207,7 @@ class CudaGraphs:
                     graphed.copied_bytes,
                     self._pool_bytes(),
                     recording.graphs,
+                    recording.of_backward,
                 )
             self._report(event)
 

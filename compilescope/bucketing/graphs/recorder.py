@@ -35,6 +35,7 @@ class Recording:
     wall_s: float
     copied_bytes: int
     written: frozenset[int]
+    of_backward: bool = False
 
 
 class Tape(Protocol):

@@ -212,7 +212,7 @@ Bucket.cuda_graphs  How often it was recorded as a CUDA graph; absent where none
 Bucket.cuda_graph_skip  Why it runs without a CUDA graph
 Bucket.replay_bytes  Bytes a replay copies into static buffers
 Bucket.pool_bytes  Device memory held by all CUDA graphs of its backend when it was recorded
-Bucket.graphs_each  CUDA graphs that one recording is: several where each piece of a split graph has its own
+Bucket.graphs_each  CUDA graphs that one recording is: one for each piece of a split graph, two in training
 Bucket.refused  Why the graph cannot have this rung
 Bucket.failed  The error of its compile
 Bucket.cache  hit, miss, bypass or none

@@ -88,7 +88,7 @@ class GraphedBackward:
             level.recorder.forget_pool()
             rung.tell(rung.backward_given_up)
         else:
-            rung.counted(forward.backward.recording, is_backward=True)
+            rung.counted(forward.backward.recording)
         forward.owners = None
         return forward.backward
 
@@ -127,7 +127,9 @@ class GraphedBackward:
             fresh = iter(copy_results())
             return [next(fresh) if make is None else make(inputs) for make in makers]
 
-        recording = Recording(run, int(replay is not None), wall_s, copied_bytes, frozenset())
+        recording = Recording(
+            run, int(replay is not None), wall_s, copied_bytes, frozenset(), of_backward=True
+        )
         by_saved = sorted(stay, key=lambda n: n not in saved)
         return BackwardRecording(recording, _fitting(inputs, by_saved, set(range(len(inputs))) - tensors))
 

@@ -115,7 +115,7 @@ class GraphedForward:
             return self._give_up(f"recording failed: {type(error).__name__}: {error}")
         recordings.add(addresses, [inputs[n] for n in self._kept], made)
         self._rung.recorded += 1
-        self._rung.counted(made.recording, is_backward=False)
+        self._rung.counted(made.recording)
         return made
 
     def _give_up(self, reason: str) -> str:

@@ -86,10 +86,10 @@ class GraphedTraining:
                 yield level, forward
         yield from self._forward.saving_nothing()
 
-    def counted(self, recording: Recording, is_backward: bool) -> None:
+    def counted(self, recording: Recording) -> None:
         """A half was recorded, which it is again for other parameters and pools: it copies as much then."""
         self.graphs += recording.graphs
-        self._half_bytes[is_backward] = recording.copied_bytes
+        self._half_bytes[recording.of_backward] = recording.copied_bytes
         self.copied_bytes = sum(self._half_bytes.values())
         self._report(self, recording, None)
 

@@ -41,7 +41,7 @@ def _sizes(row: Bucket) -> list[str]:
 def _graphs(row: Bucket) -> str | None:
     if row.cuda_graphs is None:
         return None
-    pieces = "" if row.graphs_each in (None, 1) else f" times {number(row.graphs_each)}, one for each piece"
+    pieces = "" if row.graphs_each in (None, 1) else f" times {number(row.graphs_each)}, one for each part"
     return f"{number(row.cuda_graphs)}{pieces}"
 
 
