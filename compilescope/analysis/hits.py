@@ -42,7 +42,7 @@ class HitCounter:
             hits = self._of_level(level)
             if hits:
                 return hits
-        return self._from_callee(events) or Hits(None, _why_not(events))
+        return self._from_callee(events) or Hits(None, self._why_not(events))
 
     def _is_same_execution(self, event: Break) -> bool:
         """A second break on one line, met by the function that resumed on it, outside any loop."""
@@ -84,7 +84,9 @@ class HitCounter:
         counts: list[int | None] = []
         late = 0
         for key, compiles in ids.items():
-            frame = self._index.frames[key]
+            frame = self._index.frames.get(key)
+            if frame is None:
+                return None
             eager = self._executions.eager(frame)
             counts += [self._executions.of(frame, compiles), eager]
             late += eager or 0
@@ -114,8 +116,9 @@ class HitCounter:
         compile_id = event.event.compile
         return self._index.frame_of(compile_id) if compile_id else None
 
-
-def _why_not(events: Sequence[Break]) -> str:
-    if all(event.text.outcome == "frame_skipped" for event in events):
-        return "the function was skipped as a whole: nothing of it is compiled, so nothing counts its calls"
-    return "no graph ends there or starts after it: the function has no operation before or after the line"
+    def _why_not(self, events: Sequence[Break]) -> str:
+        if all(event.text.outcome == "frame_skipped" for event in events):
+            return "the function was skipped as a whole: nothing of it is compiled, nothing counts its calls"
+        if all(self._frame(event) is None for event in events):
+            return "nothing else is on record of the compile that broke there"
+        return "no graph ends there or starts after it: nothing is computed before or after the line"
