@@ -4,9 +4,9 @@
 
 ``predictions.json`` is an output of ``gpu_traffic.py --part predict``. A graph may be at any combination of
 the requests' and the measured sizes, and each request goes to the cheapest that holds it: fewer limits than
-any ladder has. It is solved as an integer program (scipy's HiGHS; scipy is no dependency of the project), so
-that the bound beside the result is a proof, as far as the measured costs are right between their points and
-a larger size never costs less.
+any ladder has. It is solved as an integer program by scipy's HiGHS (``pip install -e '.[bench]'``), so that
+the bound beside the result is a proof, as far as the measured costs are right between their points and a
+larger size never costs less.
 """
 
 from __future__ import annotations

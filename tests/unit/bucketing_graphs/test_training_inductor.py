@@ -11,7 +11,7 @@ from torch.utils.checkpoint import checkpoint
 
 from compilescope.ladder import BucketLadder
 
-from .twins import INPUT, Twins, same, trained_lines
+from .twins import INPUT, Dropped, Twins, same, trained_lines
 
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated")
 
@@ -62,15 +62,6 @@ def test_steps(graphed: Any, donated: bool) -> None:
             del losses, mine, theirs
     assert not twins.plainly()
     assert twins.replays() == (10, 10 if donated else 16)
-
-
-class Dropped(torch.nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.w = torch.nn.Parameter(torch.ones(8))
-
-    def forward(self, input: torch.Tensor) -> torch.Tensor:
-        return torch.nn.functional.dropout(input * self.w, 0.5)
 
 
 def test_the_backward_drops_what_the_forward_dropped(graphed: Any) -> None:

@@ -11,16 +11,7 @@ import torch
 from compilescope.bucketing.graphs.recorder import ADDRESS_SETS, RECORDINGS
 from compilescope.ladder import BucketLadder
 
-from .twins import INPUT, PINS, Twins, plainly, same, trained_lines
-
-
-class Dropped(torch.nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.w = torch.nn.Parameter(torch.ones(8))
-
-    def forward(self, input: torch.Tensor) -> torch.Tensor:
-        return torch.nn.functional.dropout(input * self.w, 0.5)
+from .twins import INPUT, PINS, Dropped, Twins, plainly, same, trained_lines
 
 
 def test_dropout_draws_anew_and_its_backward_knows_what(graphed: Any) -> None:

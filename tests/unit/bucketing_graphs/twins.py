@@ -28,6 +28,15 @@ def same(mine: Any, theirs: Any, what: str = "") -> None:
     torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-5, msg=lambda text: f"{what}: {text}")
 
 
+class Dropped(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.ones(8))
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.dropout(input * self.w, 0.5)
+
+
 class Twins:
     """``model`` is ``net`` with graphs, ``twin`` a copy of ``net`` that runs as it is."""
 
