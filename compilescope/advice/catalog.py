@@ -13,6 +13,7 @@ _OTHERS = {
     "cudagraph_skipped": "avoid_input_mutation",
     "cudagraph_rerecorded": "mark_dynamic_or_pad",
     "autotuned_at_other_size": "pad_to_buckets",
+    "candidates_compiled_twice": "same_assembler",
     "bucket_refused": "fix_or_drop_rung",
     "bucket_never_hit": "refit_ladder",
     "bucket_traffic_outside": "refit_ladder",

@@ -171,10 +171,15 @@ def _raised(facts: Facts, cause: Cause, severity: Severity) -> Severity:
         not n.row.suppressed for n in cause.failures
     ):
         return "critical"
-    spent, wall = cause.of_slowest().wasted_s or 0.0, facts.report.recording.wall_s
-    share = spent / wall if wall else 0.0
     if all(n.row.benign for n in cause.recompiles):
         return severity
+    return raised_by(facts, cause.of_slowest().wasted_s or 0.0, severity)
+
+
+def raised_by(facts: Facts, spent: float, severity: Severity) -> Severity:
+    """Seconds of compiling for nothing, against the wall time of the run."""
+    wall = facts.report.recording.wall_s
+    share = spent / wall if wall else 0.0
     if spent >= _HIGH_S and share >= _HIGH_SHARE:
         return worse(severity, "high")
     return worse(severity, "medium") if spent >= _MEDIUM_S and share >= _MEDIUM_SHARE else severity

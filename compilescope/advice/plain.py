@@ -102,6 +102,8 @@ def _cost_text(finding: Finding) -> str:
     if "recompiles" in cost:
         spent = seconds(cost["compile_s"].value) if "compile_s" in cost else "unknown time"
         parts.append(f"{spent} in {count(int(cost['recompiles'].value), 'recompile')} (measured)")
+    elif "compile_s" in cost:
+        parts.append(f"{seconds(cost['compile_s'].value)} compiling (measured)")
     if "eager_calls" in cost:
         parts.append(count(int(cost["eager_calls"].value), "eager call"))
     return ", ".join(parts)

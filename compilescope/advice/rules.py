@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from compilescope.advice.assemblers import candidates_compiled_twice
 from compilescope.advice.autograd import recaptured_backward
 from compilescope.advice.autotune import autotuning
 from compilescope.advice.blocks import repeated_blocks
@@ -44,6 +45,7 @@ RULES: tuple[Rule, ...] = (
     cuda_graphs,
     buckets,
     autotuning,
+    candidates_compiled_twice,
     custom_ops,
 )
 

@@ -56,6 +56,8 @@ def autotune_row(
         _emitted(found, graphs),
         sum(choice.failed for choice in found.choices),
         found.rung[2] if found.rung else None,
+        found.compiled,
+        found.compiled_s,
         more,
     )
 

@@ -17,6 +17,7 @@ from compilescope.analysis.caches import cache_totals
 from compilescope.analysis.causes_of_frames import BreakOrigins
 from compilescope.analysis.compile_time import last_compile_end_ns
 from compilescope.analysis.compiled import Budget
+from compilescope.analysis.compiled_twice import compiled_twice
 from compilescope.analysis.cudagraphs import compiled_autograd, cudagraphs
 from compilescope.analysis.device_twins import device_twins
 from compilescope.analysis.diagnoses import diagnoses
@@ -122,6 +123,7 @@ def report_of(run: Run) -> Report:
         compiled_autograd=[found for index in indexes if (found := compiled_autograd(index)) is not None],
         cache_misses=few(misses, lengths.LOOKUPS, "cache_misses", more, total=missed(indexes)),
         guard_costs=guard_costs(indexes),
+        compiled_twice=compiled_twice(indexes),
         tuned_sites=few(sites, lengths.TUNED_SITES, "tuned_sites", more),
         device_twins=device_twins(graph_rows),
         more=more,

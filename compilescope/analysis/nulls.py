@@ -74,6 +74,8 @@ WHY = {
     "Autotuning.margin_over_default": "no library call was timed",
     "Autotuning.emitted": "the kernels that were read do not show it",
     "Aot.recomputable_bytes": _SYMBOLIC,
+    "Autotuning.compiled": "no candidate was compiled while it was timed, or the recording does not tell",
+    "Autotuning.compiled_s": "no candidate was compiled while it was timed, or the recording does not tell",
     "Autotuning.tuning_s": "the recording has the choice, not how long it took",
 }
 _PARTS = (

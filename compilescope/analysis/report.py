@@ -60,6 +60,7 @@ from compilescope.analysis.report_run import Phases as Phases
 from compilescope.analysis.report_run import RungCode as RungCode
 from compilescope.analysis.report_run import SizeRow as SizeRow
 from compilescope.analysis.report_run import SizeStep as SizeStep
+from compilescope.analysis.report_tuned import CompiledTwice as CompiledTwice
 from compilescope.analysis.report_tuned import TunedRow as TunedRow
 from compilescope.analysis.report_tuned import TunedSite as TunedSite
 from compilescope.analysis.report_tuned import TunedUse as TunedUse
@@ -390,6 +391,7 @@ class Report:
     cache_misses: list[CacheMiss] = field(default_factory=list)
     guard_costs: list[GuardCost] = field(default_factory=list)
     tuned_sites: list[TunedSite] = field(default_factory=list)
+    compiled_twice: list[CompiledTwice] = field(default_factory=list)
     device_twins: list[DeviceTwin] = field(default_factory=list)
     ladders: list[Ladder] = field(default_factory=list)
     redacted: bool = False  # words of the user's program were replaced by placeholders

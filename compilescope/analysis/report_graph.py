@@ -288,6 +288,8 @@ class Autotuning:
     emitted: str | None = None  # backend of the kernel in the code, which can differ from the winner's
     failed_count: int = 0
     rung: str | None = None  # of a bucket ladder
+    compiled: int | None = None  # candidates that the process compiled itself, while it timed them
+    compiled_s: float | None = None
     more: dict[str, int] = field(default_factory=dict)
 
 

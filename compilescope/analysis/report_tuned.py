@@ -81,3 +81,21 @@ class TunedSite:
     winner_changes: int  # neighbouring sizes whose winners are of different backends
     config_changes: int = 0  # neighbouring sizes whose winners are configured differently
     more: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledTwice:
+    """Candidates of autotuning that the process compiled a second time, with another ``ptxas``.
+
+    Compile workers had compiled them before. ``workers`` and ``own`` are the CUDA releases of the two.
+    """
+
+    function: str | None  # null where the operations cannot be given to one
+    file: str | None
+    line: int | None
+    process: str
+    operations: int
+    candidates: int
+    compile_s: float
+    workers: str
+    own: str

@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 from compilescope.capture._clipped import clipped
+from compilescope.capture._inductor_candidates import SELECT_MODULE, Candidates
 from compilescope.capture._inductor_ids import write
 from compilescope.capture._inductor_nodes import user_frame
 from compilescope.capture._patches import Patch, Wrapper, patch
@@ -22,7 +23,6 @@ MAX_CHOICES = 256
 MAX_WAITING = 4096
 MAX_DEPTH = 12
 MAX_TEXT = 600
-SELECT_LOGGER = "torch._inductor.select_algorithm"
 
 
 class Autotuning:
@@ -32,17 +32,18 @@ class Autotuning:
         self._session = session
         self._stacks = stacks
         self._failures = _FailedChoices(session)
+        self._candidates = Candidates(session)
         self._selectors: list[Any] = []
         self._nodes: dict[tuple[str, ...], dict[str, Any]] = {}
 
     def install_selection(self) -> Patch:
         from torch._inductor.select_algorithm import AlgorithmSelectorCache
 
-        logging.getLogger(SELECT_LOGGER).addHandler(self._failures)
+        logging.getLogger(SELECT_MODULE).addHandler(self._failures)
         return patch(AlgorithmSelectorCache, "__call__", self._make_selection)
 
     def remove(self) -> None:
-        logging.getLogger(SELECT_LOGGER).removeHandler(self._failures)
+        logging.getLogger(SELECT_MODULE).removeHandler(self._failures)
         for selector in self._selectors:
             if self._heard in selector.feedback_saver_fns:
                 selector.feedback_saver_fns.remove(self._heard)
@@ -96,13 +97,17 @@ class Autotuning:
             "count": len(choices),
             "failures": texts,
             **self._nodes.get(_key(name, input_nodes), {}),
+            **self._candidates.take(),
         }
         write(self._session, "autotune", fields)
 
-    def install_triton(self) -> Patch:
+    def install_triton(self) -> list[Patch]:
         from torch._inductor.runtime.triton_heuristics import CachingAutotuner
 
-        return patch(CachingAutotuner, "benchmark_all_configs", self._make_benchmark)
+        return [
+            patch(CachingAutotuner, "benchmark_all_configs", self._make_benchmark),
+            self._candidates.install(),
+        ]
 
     def _make_benchmark(self, original: Wrapper) -> Wrapper:
         session = self._session
@@ -162,7 +167,7 @@ def _choice_at_hand() -> str | None:
     for _ in range(MAX_DEPTH):
         if frame is None:
             return None
-        if frame.f_globals.get("__name__") == SELECT_LOGGER:
+        if frame.f_globals.get("__name__") == SELECT_MODULE:
             name = getattr(frame.f_locals.get("choice"), "name", None)
             return name if isinstance(name, str) else None
         frame = frame.f_back

@@ -9,6 +9,7 @@ from typing import Any
 
 from compilescope.model import _fields as f
 from compilescope.model.values import (
+    CompiledTwice,
     CompileId,
     CompileTarget,
     Conversion,
@@ -110,6 +111,17 @@ def pgo(m: Mapping[str, Any]) -> PgoLookup | None:
     took_s = f.seconds(m.get("took_us"), 1e-6)
     return PgoLookup(
         str(outcome), f.text(m.get("reason")), f.text(m.get("key")), f.number(m.get("frames")), took_s
+    )
+
+
+def compiled_twice(m: Mapping[str, Any], compile_id: CompileId | None) -> CompiledTwice | None:
+    """None where one assembler made all: then the process loads what the workers compiled."""
+    seconds, assemblers = f.seconds(m.get("compiled_s")), f.sequence(m.get("assemblers"))
+    if seconds is None or len(assemblers) != 2:
+        return None
+    workers, process = map(str, assemblers)
+    return CompiledTwice(
+        compile_id, str(m.get("name")), f.number(m.get("compiled")) or 0, seconds, (workers, process)
     )
 
 

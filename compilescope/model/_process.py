@@ -16,6 +16,7 @@ from compilescope.model._kinds import UNINTERPRETED
 from compilescope.model.values import (
     BreakEvent,
     CacheEvent,
+    CompiledTwice,
     CompileId,
     CompileTarget,
     Conversion,
@@ -67,6 +68,7 @@ class ProcessBuilder:
         self._pgo: list[PgoLookup] = []
         self._profiles: list[str] = []  # found, as torch's own trace tells: of a miss it says nothing
         self._autograd: list[int] = []
+        self._twice: list[CompiledTwice] = []
         self._eager: dict[int, int] = {}
         self._module_sources: dict[tuple[int, int], frozenset[str]] = {}
         self._stances: list[str] = []
@@ -105,6 +107,7 @@ class ProcessBuilder:
             "source": self._keep_source,
             "process": lambda r: self._late_facts.update(r.m or r.x),
             "pgo": self._profile,
+            "autotune": self._autotune,
             "bucket": lambda r: self._buckets.event(r, self._id(r)),
             "dispatch": self._buckets.dispatched,
             "end": self._end,
@@ -178,6 +181,11 @@ class ProcessBuilder:
         found = facts.pgo(record.m)
         if found is not None:
             self._pgo.append(found)
+
+    def _autotune(self, record: Record) -> None:
+        found = facts.compiled_twice(record.m, self._id(record))
+        if found is not None:
+            self._twice.append(found)
 
     def _guard_fail(self, record: Record) -> None:
         compile_id = self._id(record)
@@ -285,6 +293,7 @@ class ProcessBuilder:
             pgo=tuple(self._pgo or (PgoLookup("hit", None, None, None, None) for _ in self._profiles)),
             remote_caches=self._compiles.remote_caches,
             autograd_graphs=tuple(self._autograd),
+            compiled_twice=tuple(self._twice),
             eager_calls=self._eager,
             stances=tuple(self._stances),
             compile_calls=self._compile_calls,

@@ -227,6 +227,17 @@ class Hole:
 
 
 @dataclass(frozen=True, slots=True)
+class CompiledTwice:
+    """Candidates of one autotuned operation that the process compiled anew, with another ``ptxas``."""
+
+    compile: CompileId | None
+    op: str
+    candidates: int
+    seconds: float
+    assemblers: tuple[str, str]  # CUDA releases: of the compile workers' ptxas, of the process's
+
+
+@dataclass(frozen=True, slots=True)
 class Process:
     id: str
     kind: str  # recording | torch_trace
@@ -270,6 +281,7 @@ class Process:
     bucket_events: tuple[BucketEvent, ...] = ()
     dispatches: tuple[Dispatch, ...] = ()
     detail: Detail | None = None  # None: it was not asked for
+    compiled_twice: tuple[CompiledTwice, ...] = ()
     pgo: tuple[PgoLookup, ...] = ()
     remote_caches: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # cache -> outcome -> times
     unread: Mapping[str, tuple[int, int]] = field(

@@ -94,3 +94,13 @@ def llama(recordings: str, request: pytest.FixtureRequest) -> Recorded:
 @pytest.fixture
 def cudagraphs(recordings: str, request: pytest.FixtureRequest) -> Recorded:
     return _recorded("cudagraphs", recordings, request)
+
+
+@pytest.fixture
+def two_assemblers(recordings: str, request: pytest.FixtureRequest) -> Recorded:
+    return _recorded("two_assemblers", recordings, request)
+
+
+@pytest.fixture
+def one_assembler(recordings: str, request: pytest.FixtureRequest) -> Recorded:
+    return _recorded("one_assembler", recordings, request)

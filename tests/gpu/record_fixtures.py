@@ -1,7 +1,8 @@
-"""``python tests/gpu/record_fixtures.py OUT``: record every program on this GPU and pack it into OUT.
+"""``python tests/gpu/record_fixtures.py OUT [PROGRAM ...]``: record on this GPU and pack into OUT.
 
-For each program OUT gets ``NAME.zip``, ``NAME.out.txt`` and ``NAME.err.txt``; a program that fails leaves
-``NAME.failed.txt``. They become ``fixtures/inductor-h200``; the tests beside this file read them.
+All programs, where none is named. For each OUT gets ``NAME.zip``, ``NAME.out.txt`` and ``NAME.err.txt``; a
+program that fails leaves ``NAME.failed.txt``. They become ``fixtures/inductor-h200``; the tests beside this
+file read them.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from compilescope.recording import pack_recording  # noqa: E402
 _KEPT = re.compile(r"^(?:AUTOTUNE |  \w+ [\d.]+ ms )|skipping cudagraph|^\S*W\d{4} ")
 
 
-def main(out: Path) -> int:
+def main(out: Path, programs: Sequence[str]) -> int:
     """How many programs failed. The first takes as long as the others together: they run beside it."""
     out.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(2) as pool:
-        halves = list(pool.map(lambda programs: _record(programs, out), (PROGRAMS[:1], PROGRAMS[1:])))
+        halves = list(pool.map(lambda programs: _record(programs, out), (programs[:1], programs[1:])))
     return sum(halves)
 
 
@@ -62,4 +63,4 @@ def _shortened(err: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2:] or PROGRAMS))

@@ -19,7 +19,7 @@ from compilescope.recording import ProcessRecording, open_recording
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-PROGRAMS = ("mlp", "layers", "llama", "cudagraphs")
+PROGRAMS = ("mlp", "layers", "llama", "cudagraphs", "two_assemblers", "one_assembler")
 _TITLE = re.compile(r"^AUTOTUNE (?P<op>\w+)\((?P<shapes>[^)]*)\)$", re.MULTILINE)
 _ROW = re.compile(r"^  (?P<name>\w+) (?P<ms>[\d.]+) ms 100\.0%", re.MULTILINE)
 

@@ -45,6 +45,8 @@ def from_record(m: Mapping[str, Any]) -> Autotuning:
         node=node if isinstance(node := m.get("node"), str) else None,
         place=_place(m.get("line")),
         backward=backward if isinstance(backward := m.get("is_backward"), bool) else None,
+        compiled=_number(m.get("compiled")),
+        compiled_s=_time(m.get("compiled_s")),
     )
 
 
@@ -100,7 +102,7 @@ def _rank(choice: Choice) -> tuple[bool, float]:
 
 def _choice(row: Mapping[str, Any]) -> Choice:
     name, type_name = str(row.get("name")), str(row.get("type"))
-    milliseconds = _milliseconds(row.get("ms"))
+    milliseconds = _time(row.get("ms"))
     backend = _TYPES.get(type_name) or backend_of(name)
     config, why = str(row.get("config") or ""), str(row.get("why") or "")
     return Choice(name, backend, milliseconds, bool(row.get("failed")), config, why)
@@ -117,16 +119,14 @@ def _config(row: Mapping[str, Any]) -> Choice:
     facts: dict[str, Any] = dict(config) if isinstance(config, Mapping) else {}
     facts |= {k: row[k] for k in ("n_regs", "n_spills", "shared") if k in row}
     described = ", ".join(f"{k}={v}" for k, v in facts.items())
-    return Choice(described, "triton", _milliseconds(row.get("ms")), bool(row.get("failed")), described)
+    return Choice(described, "triton", _time(row.get("ms")), bool(row.get("failed")), described)
 
 
 def _named(stats: Mapping[str, Any], name: str, time: str, config: str) -> Choice | None:
     found = stats.get(name)
     if not isinstance(found, str):
         return None
-    return Choice(
-        found, backend_of(found), _milliseconds(stats.get(time)), False, str(stats.get(config) or "")
-    )
+    return Choice(found, backend_of(found), _time(stats.get(time)), False, str(stats.get(config) or ""))
 
 
 def backend_of(name: str) -> str:
@@ -157,6 +157,6 @@ def _number(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _milliseconds(value: Any) -> float | None:
+def _time(value: Any) -> float | None:
     is_time = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_time and math.isfinite(value) and value >= 0 else None

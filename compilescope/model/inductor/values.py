@@ -277,6 +277,8 @@ class Autotuning:
     place: tuple[int, int, str] | None = None  # (file id, line, function) of the user's line
     backward: bool | None = None
     rung: tuple[str, int, str] | None = None  # of a bucketed backend: backend, captured graph, label
+    compiled: int | None = None  # candidates that the process compiled itself, while it timed them
+    compiled_s: float | None = None
 
     @property
     def default(self) -> Choice | None:

@@ -137,6 +137,8 @@ Autotuning.choices  Candidates, fastest first
 Autotuning.choices_count  Number of candidates
 Autotuning.count  Places in the graph that use this choice
 Autotuning.tuning_s  Seconds spent on timing them
+Autotuning.compiled  Candidates that the process compiled itself while it timed them
+Autotuning.compiled_s  Seconds of that; next to nothing where compile workers had made them
 Autotuning.failures  Torch's texts about candidates that failed
 Autotuning.node  Node in the graph after the joint passes
 Autotuning.line  The user's line it comes from
@@ -326,6 +328,7 @@ Fusion.unfused_count  Number of such pairs
 Fusion.unfused_reasons  Every pair that was turned down, by reason
 Fusion.unfused_missing  Why none is known
 Report.tuned_sites  Autotuned operations, size by size
+Report.compiled_twice  Functions whose candidates for autotuning were compiled twice, by another ptxas each
 TunedUse.sizes  Sizes by symbol
 TunedUse.calls  Calls with them
 TunedUse.ratio  How many times larger or smaller than the timed size
@@ -379,6 +382,15 @@ KernelRow.nodes_count  Number of nodes
 KernelRow.tuned  Configurations of a Triton kernel timed at its first launch, fastest first; cut
 KernelRow.tuned_count  Number of configurations
 TunedRow.missing  Facts that are null for want of a source, and why
+CompiledTwice.function  Function whose operations were tuned; null where it is not known
+CompiledTwice.file  {file}
+CompiledTwice.line  {line}
+CompiledTwice.process  {process}
+CompiledTwice.operations  Autotuned operations
+CompiledTwice.candidates  Candidates that the process compiled after the compile workers had
+CompiledTwice.compile_s  Seconds of that
+CompiledTwice.workers  CUDA release of the compile workers' ptxas
+CompiledTwice.own  CUDA release of the process's ptxas
 TunedSite.op  Operation: mm, addmm, convolution
 TunedSite.function  Function that was compiled
 TunedSite.file  {file}

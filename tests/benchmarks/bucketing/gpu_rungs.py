@@ -18,6 +18,7 @@ import contextlib
 import fcntl
 import itertools
 import json
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -122,6 +123,18 @@ class Turns:
                 return result
 
         benchmarker.benchmark_gpu = alone
+
+
+def one_assembler() -> None:
+    """Tune with the assembler that the code is made with.
+
+    Inductor's compile workers take the ``ptxas`` that came with torch, the process takes Triton's. Where they
+    differ (torch 2.11 for CUDA 13: 13.0 and 12.8), Triton's cache has nothing for the process: it compiles
+    every candidate a second time, one after the other, and times code that will not run.
+    """
+    ptxas = Path(torch.__file__).parent / "bin" / "ptxas"
+    if ptxas.exists():
+        os.environ.setdefault("TRITON_PTXAS_PATH", str(ptxas))
 
 
 def kernels_us(call: Callable[[], Any], device: str) -> dict[str, float]:
@@ -277,17 +290,21 @@ def main() -> None:
     parser.add_argument("--passes", nargs="+", choices=PASSES, default=list(PASSES))
     parser.add_argument("--skip-first-requests", action="store_true")
     parser.add_argument("--repetitions", type=int, default=REPETITIONS)
+    parser.add_argument("--two-assemblers", action="store_true", help="Triton's ptxas beside torch's")
     parser.add_argument("--lock", type=Path, help="a file: runs that name the same one take turns on the GPU")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     where = torch.cuda.get_device_name() if device == "cuda" else "CPU"
     print(f"torch {torch.__version__} on {where}")
+    if not options.two_assemblers:
+        one_assembler()
     turns = Turns(options.lock)
     if options.lock is not None and device == "cuda":
         turns.while_tuning()
     result: dict[str, Any] = {"torch": torch.__version__, "device": where, "rows": [], "first_request_s": {}}
     result["shares_the_gpu"] = options.lock is not None
+    result["ptxas"] = os.environ.get("TRITON_PTXAS_PATH", "torch's in workers, Triton's in the process")
     for name, mode, which in itertools.product(options.models, options.modes, options.passes):
         for row in compare(name, mode, PASSES[which], options.sizes, device, turns, options.repetitions):
             result["rows"].append(row)

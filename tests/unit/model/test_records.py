@@ -39,6 +39,7 @@ KINDS = (
     "end",
     "compile_target",
     "guards",
+    "autotune",
 )
 NAMES = (
     "stack",
@@ -53,6 +54,8 @@ NAMES = (
     "file",
     "line",
     "code",
+    "compiled_s",
+    "assemblers",
 )
 
 
@@ -130,3 +133,38 @@ def test_no_record_content_makes_reading_raise(kind: str, m: dict[str, Any], x: 
     builder = ProcessBuilder(FakeLog([]))
     builder.add(item)
     builder.finish()
+
+
+TUNED = {"name": "addmm", "compiled": 20, "compiled_s": 24.5, "assemblers": ["13.0", "12.8"]}
+
+
+def test_candidates_that_were_compiled_twice_are_read_without_details_too(recorder: Recorder) -> None:
+    process = (
+        recorder.compiled(0).add("autotune", TUNED, c=(0, 0, 0, 0)).add("autotune", {"name": "mm"}).process()
+    )
+    (twice,) = process.compiled_twice
+    assert str(twice.compile) == "0/0"
+    assert (twice.op, twice.candidates, twice.seconds, twice.assemblers) == (
+        "addmm",
+        20,
+        24.5,
+        ("13.0", "12.8"),
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"assemblers": []},
+        {"assemblers": ["13.0"]},
+        {"assemblers": "13"},
+        {"compiled_s": None},
+        {"compiled_s": -1.0},
+        {"compiled_s": float("inf")},
+        {"compiled_s": "1"},
+    ],
+)
+def test_a_candidate_that_does_not_say_enough_was_not_compiled_twice(
+    recorder: Recorder, wrong: dict[str, Any]
+) -> None:
+    assert recorder.add("autotune", TUNED | wrong).process().compiled_twice == ()

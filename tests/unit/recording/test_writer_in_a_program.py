@@ -92,7 +92,9 @@ def test_threads_write_whole_lines(tmp_path: Path) -> None:
     recording, _ = run(
         tmp_path,
         """
+        together = threading.Barrier(4)  # one that ended would hand its ident to the next
         def write(number):
+            together.wait()
             for i in range(300):
                 writer.record("a", {"m": {"i": i, "who": number}}, payload=f"{number} {i} " * 300)
         threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]

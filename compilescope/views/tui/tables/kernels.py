@@ -113,7 +113,11 @@ def _tuning(choice: Autotuning) -> list[str]:
         lines.append(f"{candidate.name}  {candidate.backend}  {time}")
     left = choice.more.get("choices", 0)
     lines += [f"and {left:,} more candidates"] if left else []
-    return [*lines, *([f"took {seconds(choice.tuning_s)}"] if choice.tuning_s is not None else [])]
+    if choice.tuning_s is not None:
+        took = f"took {seconds(choice.tuning_s)}"
+        again = f", {seconds(choice.compiled_s)} of it compiling {choice.compiled} of them"
+        lines.append(took + again if choice.compiled_s is not None and choice.compiled else took)
+    return lines
 
 
 def _empty(report: Report) -> str:
