@@ -64,6 +64,18 @@ def test_every_rung_is_replayed_and_equals_eager(inner: str, graphs: Any) -> Non
 
 
 @torch.no_grad()
+def test_layers_that_share_their_code_are_recorded_once_each() -> None:
+    layers = [Net().cuda() for _ in range(40)]
+    model = served(lambda x, layer: layer(x), BucketLadder.pins([16]))
+    for _ in range(3):
+        x = rows(16)
+        for layer in layers:
+            same(model(x, layer), layer(x))
+    line = lines(model)["16"]
+    assert (line.skipped, line.recorded, line.replays) == (None, 40, 120), str(model.backend.graphs)
+
+
+@torch.no_grad()
 def test_the_pool_is_shared_by_the_rungs() -> None:
     model = served(Net().cuda(), BucketLadder.pins([4096]), clone_outputs=True)
     model.warm_up(rows(7), grad=False)

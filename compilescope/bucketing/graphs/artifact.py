@@ -14,8 +14,9 @@ from compilescope.bucketing.graphs.buffers import BufferPlan, Slots, StaticBuffe
 from compilescope.bucketing.graphs.deferred import DeferredPad, deferred_pad, made
 from compilescope.bucketing.graphs.outputs import copy_of
 from compilescope.bucketing.graphs.pieces import PieceRecording, Replay, addresses_of
-from compilescope.bucketing.graphs.recorder import ADDRESS_SETS, MOVES, RECORDINGS, Recording, Tape
+from compilescope.bucketing.graphs.recorder import Recording, Tape
 from compilescope.bucketing.graphs.session import Session
+from compilescope.bucketing.graphs.sets import MOVES, ParameterSets
 from compilescope.bucketing.inner import Artifact
 from compilescope.bucketing.piecewise.sequence import PieceSequence
 
@@ -71,7 +72,7 @@ class GraphedArtifact:
         self._handed_on = () if sequence is None else tuple(sequence.passed)
         self._written = tuple(each for each in mutated if each in self._handed_on)
         self._views: list[tuple[int, torch.Tensor]] | None = None
-        self._recordings: dict[tuple[int, ...], Recording] = {}
+        self._recordings: ParameterSets[Recording] = ParameterSets()
         self._addresses = address_reader(plan.kept)
 
     def __call__(self, *a: Any) -> Any:
@@ -79,9 +80,9 @@ class GraphedArtifact:
             reason = self.given_up or self._session.refusal(self._device) or self._shared_memory(a)
             if reason is None:
                 outputs = self._replayed(a)
-                if outputs is not None:
+                if not isinstance(outputs, str):
                     return outputs
-                reason = self.given_up or "not recorded"
+                reason = outputs
             self.run_plainly[reason] += 1
         return self._artifact(*map(made, a))
 
@@ -103,37 +104,39 @@ class GraphedArtifact:
             return a
         return tuple(made(value).clone() if each in inside else value for each, value in enumerate(a))
 
-    def _replayed(self, a: tuple[Any, ...]) -> list[Any] | None:
+    def _replayed(self, a: tuple[Any, ...]) -> list[Any] | str:
+        """Outputs, or why there is no recording."""
         a = self._apart(a)
         addresses = self._addresses(a)
-        recording = self._recordings.get(addresses)
-        if recording is None:
-            recording = self._record(a, addresses)
-            if recording is None:
-                return None
-        else:
+        found: Recording | str | None = self._recordings.find(addresses)
+        if found is not None:
             self._fill(a)
-        outputs = recording.replay(a)
+        else:
+            found = self._record(a, addresses)
+        if isinstance(found, str):
+            return found
+        outputs = found.replay(a)
         self.replays += 1
         hand_out = copy_of if self._session.must_clone(self) else _alias
         return [hand_out(each) if isinstance(each, torch.Tensor) else each for each in outputs]
 
-    def _record(self, a: tuple[Any, ...], addresses: tuple[int, ...]) -> Recording | None:
-        if self.recorded >= RECORDINGS:
-            self.given_up = MOVES
-            self._report(self, None, self.given_up)
-            return None
-        if len(self._recordings) >= ADDRESS_SETS:
-            del self._recordings[next(iter(self._recordings))]
+    def _give_up(self, reason: str) -> str:
+        self.given_up = reason
+        _log.warning("rung %s runs without a CUDA graph: %s", self.label, reason)
+        self._report(self, None, reason)
+        return reason
+
+    def _record(self, a: tuple[Any, ...], addresses: tuple[int, ...]) -> Recording | str:
+        """A recording for parameters at these addresses, or why there is none."""
+        reason = self._recordings.refusal()
+        if reason is not None:
+            return self._give_up(reason) if reason == MOVES else reason
         try:
             recording = self._recorded_on(a)
         except Exception as error:
-            self.given_up = f"recording failed: {type(error).__name__}: {error}"
-            _log.warning("rung %s runs without a CUDA graph: %s", self.label, self.given_up)
             self._session.recorder.forget_pool()
-            self._report(self, None, self.given_up)
-            return None
-        self._recordings[addresses] = recording
+            return self._give_up(f"recording failed: {type(error).__name__}: {error}")
+        self._recordings.add(addresses, [a[position] for position in self.plan.kept], recording)
         self.recorded += 1
         self.graphs += recording.graphs
         self.copied_bytes = self.plan.copied_bytes + recording.copied_bytes

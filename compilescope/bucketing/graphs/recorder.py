@@ -12,14 +12,6 @@ import torch
 WARM_UP_RUNS = 3
 """Runs before the recording: kernels are loaded and autotuned."""
 
-ADDRESS_SETS = 8
-"""Recordings kept for one rung: layers that share code come with parameters of their own."""
-
-RECORDINGS = 32
-"""How often one rung is recorded before it is given up: its parameters move with every call."""
-
-MOVES = f"its parameters had {RECORDINGS} different addresses"
-
 
 @dataclass(frozen=True, slots=True)
 class Recording:

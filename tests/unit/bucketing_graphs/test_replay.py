@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from compilescope.bucketing import BucketedBackend
+from compilescope.bucketing.graphs.sets import RECORDINGS, TOO_MANY
 from compilescope.ladder import BucketLadder
 from compilescope.observer import GraphRecorded, GraphSkipped
 
@@ -136,6 +137,39 @@ def test_a_parameter_at_a_new_address_is_recorded_again(graphed: Any, way: str) 
     torch.testing.assert_close(model(x), net(x))
     torch.testing.assert_close(model(x), net(x))
     assert len(recorder.made) <= 2 or way == "new parameter"
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("most", [128, 5])
+def test_many_layers_that_share_code_are_recorded_once_each(
+    graphed: Any, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """More than any one is recorded for when its parameters move: these stay where they are."""
+    monkeypatch.setattr("compilescope.bucketing.graphs.sets.LAYERS", most)
+    layers = [Net() for _ in range(RECORDINGS + 4)]
+    model, recorder = graphed(lambda x, layer: layer(x), BucketLadder.pins([8]), ROWS)
+    for _ in range(3):
+        x = torch.randn(8, 8)
+        for layer in layers:
+            torch.testing.assert_close(model(x, layer), layer(x))
+    (line,) = [line for line in lines(model).values() if line.rung == "8"]
+    assert line.skipped is None
+    assert len(recorder.made) == line.recorded == min(len(layers), most)
+    assert line.replays == 3 * min(len(layers), most)
+    assert dict(line.plainly) == ({} if most > 5 else {TOO_MANY: 3 * (len(layers) - most)})
+
+
+@torch.no_grad()
+def test_a_layer_that_is_gone_makes_room(graphed: Any) -> None:
+    """Eight generations of four layers each: what has ended is not in the way of what is there."""
+    model, recorder = graphed(lambda x, layer: layer(x), BucketLadder.pins([8]), ROWS)
+    x = torch.randn(8, 8)
+    for _ in range(8):
+        layers = [Net() for _ in range(4)]
+        for layer in [*layers, *layers]:
+            torch.testing.assert_close(model(x, layer), layer(x))
+    assert len(recorder.made) <= 32
+    assert lines(model)["8"].replays == 64
 
 
 @torch.no_grad()

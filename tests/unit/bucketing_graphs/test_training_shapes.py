@@ -145,7 +145,7 @@ def test_layers_that_share_their_code(graphed: Any, count: int) -> None:
 @pytest.mark.parametrize("most", [128, 5])
 def test_many_layers_under_checkpoints(graphed: Any, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """Nothing waits for a backward, and all have the same memory: as many recordings in it as layers."""
-    monkeypatch.setattr("compilescope.bucketing.graphs.training.sets.LAYERS", most)
+    monkeypatch.setattr("compilescope.bucketing.graphs.sets.LAYERS", most)
     mine, theirs = layers(12), layers(12)
     theirs.load_state_dict(mine.state_dict())
     model, recorder = graphed(lambda x, layer: layer(x), BucketLadder.pins([8]), ROWS, fallback="eager")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from compilescope.bucketing.graphs.recorder import ADDRESS_SETS, RECORDINGS
+from compilescope.bucketing.graphs.sets import MOVED_AWAY, RECORDINGS
 from compilescope.ladder import BucketLadder
 
 from .twins import INPUT, PINS, Dropped, Twins, plainly, same, trained_lines
@@ -125,7 +125,7 @@ def test_sets_of_parameters_that_come_back(graphed: Any) -> None:
     assert twins.replays() == (8, 8)
 
 
-@pytest.mark.parametrize("sets", [ADDRESS_SETS + 1, RECORDINGS + 2])
+@pytest.mark.parametrize("sets", [MOVED_AWAY + 1, RECORDINGS + 2])
 def test_more_sets_of_parameters_than_are_kept(graphed: Any, sets: int) -> None:
     twins = Twins(graphed, torch.nn.Linear(8, 8), ladder=BucketLadder.pins([8]))
     kept = []

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from compilescope.bucketing.graphs.buffers import CopiedInput, address_reader
-from compilescope.bucketing.graphs.recorder import MOVES, Recording
+from compilescope.bucketing.graphs.recorder import Recording
+from compilescope.bucketing.graphs.sets import MOVES, ParameterSets
 from compilescope.bucketing.graphs.training.session import PENDING, Level
-from compilescope.bucketing.graphs.training.sets import ParameterSets
 from compilescope.bucketing.graphs.training.values import (
     Holders,
     Make,
@@ -64,7 +64,7 @@ class GraphedForward:
         self._rung = rung
         self._compiled = compiled
         self._returned = returned
-        self._recordings: dict[Level, ParameterSets] = {}
+        self._recordings: dict[Level, ParameterSets[ForwardRecording]] = {}
         self._kept: tuple[int, ...] | None = None
         self._addresses = address_reader(())
         self._views: Filled = ()

@@ -4,32 +4,36 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import Generic, TypeVar
 
 import torch
-
-from compilescope.bucketing.graphs.recorder import ADDRESS_SETS, MOVES, RECORDINGS
-
-if TYPE_CHECKING:
-    from compilescope.bucketing.graphs.training.forward import ForwardRecording
 
 LAYERS = 128
 """Sets of parameters, all of them alive, that are recorded for."""
 
+MOVED_AWAY = 8
+"""Recordings kept whose parameters are elsewhere now: they may come back."""
+
+RECORDINGS = 32
+"""How often one rung is recorded for parameters that are gone before it is given up."""
+
+MOVES = f"its parameters had {RECORDINGS} different addresses"
 TOO_MANY = f"more than {LAYERS} sets of parameters share its code"
 
+Kept = TypeVar("Kept")
 
-class ParameterSets:
+
+class ParameterSets(Generic[Kept]):
     """Keeps a recording while its parameters are where it reads them, and a few whose may come back."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[int, ...], tuple[list[weakref.ref[torch.Tensor]], ForwardRecording]] = {}
+        self._made: dict[tuple[int, ...], tuple[list[weakref.ref[torch.Tensor]], Kept]] = {}
         self._count = 0
 
-    def __iter__(self) -> Iterator[ForwardRecording]:
+    def __iter__(self) -> Iterator[Kept]:
         return (recording for _, recording in self._made.values())
 
-    def find(self, addresses: tuple[int, ...]) -> ForwardRecording | None:
+    def find(self, addresses: tuple[int, ...]) -> Kept | None:
         found = self._made.get(addresses)
         return None if found is None else found[1]
 
@@ -41,14 +45,12 @@ class ParameterSets:
             return MOVES
         if here >= LAYERS:
             return TOO_MANY
-        if len(gone) >= ADDRESS_SETS:
+        if len(gone) >= MOVED_AWAY:
             del self._made[gone[0]]
         self._count += 1
         return None
 
-    def add(
-        self, addresses: tuple[int, ...], parameters: Sequence[torch.Tensor], recording: ForwardRecording
-    ) -> None:
+    def add(self, addresses: tuple[int, ...], parameters: Sequence[torch.Tensor], recording: Kept) -> None:
         self._made[addresses] = ([weakref.ref(each) for each in parameters], recording)
 
 
