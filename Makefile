@@ -56,6 +56,10 @@ test-corpus: setup  ## every corpus script live, compared with its known diagnos
 test-slow: setup  ## tests kept out of make test
 	$(PY) -m pytest -n $(WORKERS) -m 'slow and not gpu'
 
+.PHONY: test-laws
+test-laws: setup  ## every property test over other examples than make test takes
+	$(PY) -m pytest -n $(WORKERS) -m 'hypothesis and not gpu' --hypothesis-profile=default
+
 .PHONY: test-gpu
 test-gpu: setup  ## tests that need a CUDA device
 	$(PY) -m pytest -m gpu

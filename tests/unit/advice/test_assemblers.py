@@ -23,6 +23,7 @@ def found(report: Report) -> list[Finding]:
 
 def test_what_loading_them_takes_is_no_finding(report: MakeReport) -> None:
     assert found(report(compiled_twice=[twice(0.4), twice(0.5)])) == []
+    assert found(report(compiled_twice=[twice(1.5), twice(1.9)])) == []
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,7 @@ def test_it_weighs_what_it_took(report: MakeReport, spent: float, severity: str)
 
 
 def test_ranks_run_side_by_side(report: MakeReport) -> None:
-    rows = [twice(9.0, "p1", "g"), twice(4.0, "p0"), twice(3.0, "p1")]
+    rows = [twice(9.0, "p1", "g"), twice(4.0, "p0"), twice(3.0, "p1"), twice(0.2, "p1")]
     (one,) = found(report(compiled_twice=rows))
     assert (one.function, one.cost["compile_s"].value, one.cost["candidates"].value) == ("g", 12.0, 80)
     assert one.evidence.notes[-1] == "the same in 2 processes; the seconds are of the slowest"
