@@ -33,6 +33,14 @@ def device() -> str:
     return f"{cuda.device_count()} x {cuda.get_device_name(0)}, CUDA {import_module('torch').version.cuda}"
 
 
+def assembler() -> str:
+    version = import_module("triton.knobs").nvidia.ptxas.version
+    two = import_module("compilescope.capture._inductor_candidates").different_assemblers()
+    if not two:
+        return f"CUDA {version}"
+    return f"CUDA {two[0]} in compile workers, {two[1]} in the process: autotuning compiles twice"
+
+
 def cache() -> str:
     # Inductor's own cache_dir() would create it.
     default = import_module("torch._inductor.runtime.cache_dir_utils").default_cache_dir
@@ -48,6 +56,8 @@ def main() -> None:
     tell("torch", import_module("torch").__version__)
     attempt("triton", lambda: import_module("triton").__version__)
     attempt("device", device)
+    if import_module("torch").version.cuda is not None:
+        attempt("ptxas", assembler)
     attempt("compiler", lambda: import_module("torch._inductor.cpp_builder").get_cpp_compiler())
     attempt("cache", cache)
     try:

@@ -43,7 +43,7 @@ def _lines(torch: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     yield "python", f"{platform.python_version()} {sys.executable}"
     yield "system", f"{platform.system()} {platform.release()} {platform.machine()}, {os.cpu_count()} CPUs"
     yield "torch", _torch_line(torch)
-    for name in ("triton", "device", "compiler"):
+    for name in ("triton", "device", "ptxas", "compiler"):
         if name in torch:
             yield name, torch[name]
     if "cache" in torch:

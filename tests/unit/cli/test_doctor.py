@@ -35,6 +35,13 @@ def test_one_screen(monkeypatch):
     assert len(text.splitlines()) <= 24
 
 
+def test_the_assembler_is_a_line_where_torch_is_built_for_cuda():
+    two = "CUDA 13.0 in compile workers, 12.8 in the process: autotuning compiles twice"
+    assert f"ptxas: {two}" in screen(FACTS | {"ptxas": two})
+    assert "ptxas" not in screen(FACTS)
+    assert not any(fact == "ptxas" for fact in ask_torch())  # of a build for CPUs
+
+
 @pytest.mark.parametrize("version", ["2.10.1", "2.16.0a0+git", "3.0", "odd"])
 def test_torch_out_of_range(version):
     assert "NOT in the supported range" in screen({"torch": version})
