@@ -8,6 +8,7 @@ from textwrap import wrap
 from compilescope.ladder import BucketLadder
 from compilescope.ladder.planner import LadderPlan, Rival, Score, Study
 from compilescope.ladder.planner.histogram import Bar, histograms
+from compilescope.ladder.planner.study import with_more_calls
 from compilescope.units import count, seconds, visible
 from compilescope.views import ladder_text_pictures
 
@@ -18,7 +19,9 @@ _NARROWEST = 40
 def render(study: Study, *, width: int = 80, ascii: bool = False) -> str:
     """At most ``width`` columns except for the line of code, which is there to be copied."""
     width = max(width, _NARROWEST)
-    blocks = [_wrapped(_head(study), width), [*_code(study), *_wrapped([_verdict(study.plan, study)], width)]]
+    outgrown = with_more_calls(study.costs, study.plan)
+    verdict = [_verdict(study.plan, study), *([f"{outgrown[0].upper()}{outgrown[1:]}."] if outgrown else [])]
+    blocks = [_wrapped(_head(study), width), [*_code(study), *_wrapped(verdict, width)]]
     blocks += [
         [line[:width] for line in block]
         for block in (
@@ -28,7 +31,7 @@ def render(study: Study, *, width: int = 80, ascii: bool = False) -> str:
             ladder_text_pictures.counts(study, width, _HASH if ascii else _BLOCK),
         )
     ]
-    blocks += [_wrapped([f"Note: {note}." for note in study.notes], width)]
+    blocks += [_wrapped([f"Note: {note}." for note in study.notes if note != outgrown], width)]
     page = "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks if block) + "\n"
     return page.encode("ascii", "backslashreplace").decode("ascii") if ascii else page
 

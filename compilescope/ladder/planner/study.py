@@ -148,15 +148,18 @@ def _pays(plan: LadderPlan, rivals: tuple[Rival, ...]) -> bool | None:
     return alone.gain.low > 0 if alone.gain.is_certain else None
 
 
-def _with_more_calls(costs: Costs, plan: LadderPlan) -> Iterator[str]:
-    """Seconds of compiling weigh little in a service, and much over the calls of a short recording."""
+def with_more_calls(costs: Costs, plan: LadderPlan) -> str | None:
+    """What costs less over more calls than the plan is for; None where nothing does.
+
+    Seconds of compiling weigh little in a service, and much over the calls of a short recording.
+    """
     outgrown = plan.outgrown() if costs.is_priced and plan.pays is not False else None
     if outgrown is None:
-        return
+        return None
     other, calls = outgrown
     what = "one dynamic artifact" if other is plan.bare else f"{other.rungs} rungs"
     verb = "costs" if other is plan.bare else "cost"
-    yield (
+    return (
         f"planned for {plan.calls:,.0f} calls, compile seconds included; {what} {verb} less from "
         f"{calls:,.0f} calls on: say --calls for a longer run"
     )
@@ -194,6 +197,9 @@ def _form(plan: LadderPlan) -> Iterator[str]:
 
 
 def _notes(traffic: Traffic, costs: Costs, plan: LadderPlan) -> Iterator[str]:
+    outgrown = with_more_calls(costs, plan)
+    if outgrown is not None:
+        yield outgrown
     if costs.unit == "elements":
         yield "nothing was measured: the cost of a call is taken to be its number of elements"
     elif costs.static.kind == "fitted":
@@ -201,9 +207,8 @@ def _notes(traffic: Traffic, costs: Costs, plan: LadderPlan) -> Iterator[str]:
     if not costs.is_priced:
         most = plan.limits.max_rungs
         yield f"the seconds of a rung are not known: only the limit of {most} ends the ladder"
-    yield from _with_more_calls(costs, plan)
     if not costs.dynamic:
-        yield "no cost of a dynamic artifact was given: whether any rung pays is not known"
+        yield "whether any rung pays is not known: that takes the costs of static and of dynamic artifacts"
     elif len(traffic.names) == 1 and costs.dynamic[0].hint is None:
         yield "the hint of a range is the median size it serves: the hint of the dynamic curve is not known"
     yield from _form(plan)

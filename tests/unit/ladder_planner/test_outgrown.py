@@ -14,6 +14,7 @@ from compilescope.ladder.planner import (
     Traffic,
     study_ladder,
 )
+from compilescope.views.ladder_text import render
 
 SIZES = [100, 140, 150, 1100, 135] * 60
 STATIC = Curve.measured([CostPoint.of(100, 90.0), CostPoint.of(1200, 200.0)])
@@ -37,6 +38,15 @@ def test_from_that_many_calls_on_the_other_is_chosen() -> None:
     )
     assert before.ladder == few.plan.chosen.ladder
     assert after.cost < before.cost
+
+
+def test_it_stands_below_the_ladder_and_nowhere_else() -> None:
+    """Who takes a ladder for a service from a short recording reads no notes at the end of the page."""
+    study = study_ladder(Traffic.of(SIZES), MEASURED, Limits(align=8), calls=3000)
+    lines = render(study, width=200).splitlines()
+    code = next(n for n, line in enumerate(lines) if line.startswith("    BucketLadder"))
+    assert lines[code + 2].startswith("Planned for 3,000 calls, compile seconds included; ")
+    assert sum("calls on" in line for line in lines) == 1
 
 
 def test_the_plan_for_very_many_calls_is_outgrown_by_nothing() -> None:
