@@ -11,6 +11,7 @@ from compilescope.model.values import CompileId
 from compilescope.recording import Record
 
 _OF_MAPPINGS = ("inputs", "symbols")
+_FLAGS = ("of_backward",)
 _NUMBERS = ("entry", "kernels", "replay_bytes", "pool_bytes", "graphs")
 _OF_TEXTS = ("predicate", "random")
 _LISTS = (*_OF_MAPPINGS, *_OF_TEXTS, "sizes", "hints", "copied_bytes")
@@ -44,6 +45,7 @@ def _checked(m: Mapping[str, Any]) -> dict[str, Any]:
     """Fields of the types the protocol gives them; one of another type is absent."""
     checked: dict[str, Any] = {name: f.text(m.get(name)) for name in m if name not in _LISTS}
     checked |= {name: f.number(m.get(name)) for name in _NUMBERS}
+    checked |= {name: m[name] for name in _FLAGS if isinstance(m.get(name), bool)}
     checked |= {name: f.seconds(m.get(name)) for name in ("wall_s", "difference")}
     return checked | {name: _rows(name, m.get(name)) for name in _LISTS}
 

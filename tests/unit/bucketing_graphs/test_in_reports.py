@@ -14,6 +14,7 @@ from compilescope.observer import GraphRecorded, GraphSkipped
 from compilescope.recording import Writer, open_recording
 from compilescope.views.html import render
 from compilescope.views.text._details import _cuda_graph
+from compilescope.views.tui.tables.buckets import BUCKETS
 
 RUNG = {"backend": "bucketed-1", "entry": 0, "kind": "pin", "sizes": [["n", 8, 8]], "wall_s": 1.0}
 
@@ -65,6 +66,18 @@ def test_graphs_of_the_pieces(tmp_path: Path) -> None:
     assert (bucket.cuda_graphs, bucket.graphs_each) == (1, 5)
     assert _cuda_graph(bucket) == "CUDA graph, recorded 1 time as 5 graphs, 256 B copied by a replay"
     assert "recorded 1 time as 5 graphs, 256 B copied by a replay" in render(report)
+
+
+def test_a_recording_of_a_training_step_is_two_graphs(tmp_path: Path) -> None:
+    forward = {"event": "GraphRecorded", "rung": "8", "replay_bytes": 256, "pool_bytes": 4096, "graphs": 1}
+    backward = forward | {"replay_bytes": 1024, "of_backward": True}
+    compiled = {"event": "RungCompiled", "rung": "8"}
+    report = report_of(tmp_path, [compiled, forward | {"of_backward": False}, backward])
+    (bucket,) = [bucket for bucket in report.buckets if bucket.rung == "8"]
+    assert (bucket.cuda_graphs, bucket.graphs_each, bucket.replay_bytes) == (1, 2, 1024)
+    told = "recorded 1 time as 2 graphs, 1.0 kB copied by a replay"
+    assert told in render(report)
+    assert told in dict(BUCKETS.card(bucket).told())["CUDA graph"]
 
 
 @torch.no_grad()

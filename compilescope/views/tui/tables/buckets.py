@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compilescope.units import seconds
+from compilescope.units import count, seconds, size
 from compilescope.views.tui._card import Card
 from compilescope.views.tui._table import Column, Table, Tone, known_first
-from compilescope.views.tui._words import number, one_line, place, value
+from compilescope.views.tui._words import number, one_line, place
 from compilescope.views.tui.tables._none import nothing
 from compilescope.views.tui.tables.shapes import bar
 
@@ -30,19 +30,20 @@ def _tone(row: Bucket) -> Tone:
 
 
 def _sizes(row: Bucket) -> list[str]:
-    most = max((size.count for size in row.sizes), default=0)
+    most = max((seen.count for seen in row.sizes), default=0)
     lines = []
-    for size in row.sizes:
-        name = "other sizes" if size.values is None else ", ".join(f"{k}={n}" for k, n in size.values.items())
-        lines.append(f"{name:<24} {size.count:>9,}  {bar(size.count, most)}")
+    for seen in row.sizes:
+        name = "other sizes" if seen.values is None else ", ".join(f"{k}={n}" for k, n in seen.values.items())
+        lines.append(f"{name:<24} {seen.count:>9,}  {bar(seen.count, most)}")
     return lines
 
 
 def _graphs(row: Bucket) -> str | None:
     if row.cuda_graphs is None:
         return None
-    pieces = "" if row.graphs_each in (None, 1) else f" times {number(row.graphs_each)}, one for each part"
-    return f"{number(row.cuda_graphs)}{pieces}"
+    each = "" if row.graphs_each in (None, 1) else f" as {count(row.graphs_each, 'graph')}"
+    copied = "" if row.replay_bytes is None else f", {size(row.replay_bytes)} copied by a replay"
+    return f"recorded {count(row.cuda_graphs, 'time')}{each}{copied}"
 
 
 def _card(row: Bucket) -> Card:
@@ -66,12 +67,15 @@ def _card(row: Bucket) -> Card:
             ("failed", row.failed),
             ("same code as", row.same_code_as),
             ("split from", row.split_from),
-            ("CUDA graphs", _graphs(row)),
+            ("CUDA graph", _graphs(row)),
             ("no CUDA graph", row.cuda_graph_skip),
         ],
         lists=[
             ("sizes it served", _sizes(row)),
-            ("made concrete", [f"{name} = {value(made)}" for name, made in row.concretized.items()]),
+            (
+                "made concrete",
+                [f"{name} = [{', '.join(map(str, made))}]" for name, made in row.concretized.items()],
+            ),
             ("only when", list(row.predicate)),
         ],
         compile_ids=[row.graph] if row.graph else [],
