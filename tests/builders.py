@@ -203,7 +203,7 @@ def hostile() -> r.Report:
         )
         for number, text in enumerate(ATTACKS)
     ]
-    names = ("summary", "file", "function", "code", "fix", "diff", "could_be_wrong", "called_from")
+    names = ("summary", "file", "function", "code", "fix", "command", "diff", "could_be_wrong", "called_from")
     findings = [report.findings[0] | dict.fromkeys(names, text) for text in ATTACKS]
     return replace(report, worst=worst, graph_breaks=breaks, findings=findings)
 

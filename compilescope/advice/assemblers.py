@@ -15,7 +15,7 @@ from compilescope.units import count
 _WORTH_S = 1.0
 # To load a candidate from the cache took 5 ms on an H200, to compile one 0.3 to 1.3 s.
 _COMPILED_S = 0.05
-_FIX = (
+_COMMAND = (
     "export TRITON_PTXAS_PATH=\"$(python -c 'import pathlib, torch; "
     'print(pathlib.Path(torch.__file__).parent / "bin" / "ptxas")\')"'
 )
@@ -45,7 +45,8 @@ def _finding(facts: Facts, rows: Sequence[CompiledTwice], processes: int) -> Fin
         rule="candidates_compiled_twice",
         fix_kind="same_assembler",
         summary=f"{where}{count(compiled, 'candidate')} of autotuning compiled twice: {told}",
-        fix=f"before the program starts: {_FIX}",
+        fix="name torch's ptxas for both in TRITON_PTXAS_PATH, before the program starts",
+        command=_COMMAND,
         subject="ptxas",
         could_be_wrong="what the workers made may also have been lost from Triton's cache in between",
         notes=(*(_note(row) for row in rows[:4]), *_elsewhere(processes)),

@@ -111,6 +111,7 @@ class Telling:
     confidence: Confidence = "high"
     could_be_wrong: str | None = None
     notes: tuple[str, ...] = ()
+    command: str | None = None
 
 
 def finding(facts: Facts, cause: Cause, place: Place, telling: Telling, severity: Severity) -> Finding:
@@ -124,6 +125,7 @@ def finding(facts: Facts, cause: Cause, place: Place, telling: Telling, severity
         summary=telling.summary,
         fix=telling.fix,
         fix_kind=telling.fix_kind,
+        command=telling.command,
         identity=identity(facts, telling.rule, place, telling.subject),
         cost=_cost(cause),
         saving=_saving(facts, cause),

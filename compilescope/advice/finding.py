@@ -66,6 +66,7 @@ class Finding:
     ``saving`` is None when unknown: such a finding is ranked by ``executions``, which is counted.
     ``identity`` does not depend on line numbers, values or torch's counters.
     ``refs`` name rows of the report: "recompiles[2]".
+    ``command`` does what ``fix`` says: one line for a shell, which views show whole, never wrapped or cut.
     """
 
     rule: str
@@ -88,6 +89,7 @@ class Finding:
     called_from: str | None = None
     refs: tuple[str, ...] = ()
     verification: Verification | None = None
+    command: str | None = None
 
     @property
     def place(self) -> str:

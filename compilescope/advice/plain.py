@@ -35,6 +35,7 @@ def _plain(finding: Finding) -> dict[str, Any]:
         "evidence": evidence,
         "fix": finding.fix,
         "fix_kind": finding.fix_kind,
+        "command": finding.command,
         "diff": finding.diff,
         "confidence": finding.confidence,
         "could_be_wrong": finding.could_be_wrong,

@@ -60,7 +60,7 @@ _VALUES = ("changes", "blocked_changes", "old", "new")
 _FILES = frozenset({"file"})
 _FUNCTIONS = frozenset({"function"})
 _COMMANDS = frozenset({"command", "argv"})
-_ABSENT = frozenset({"diff"})
+_ABSENT = frozenset({"diff", "command"})  # with placeholders neither could be used
 _PHASES = frozenset({"forward", "backward"})  # seconds by phase, where they are mappings
 
 

@@ -54,6 +54,8 @@ def _short(number: int, words: FindingWords, width: int) -> Iterator[str]:
     yield from textwrap.wrap(visible(words.title), width, initial_indent="  ", subsequent_indent="  ")
     yield from _field("cost", words.cost, width)
     yield from _field("fix", words.fix or "", width)
+    if words.command:  # whole, however long: a terminal that folds it still copies one line
+        yield f"  {words.command}"
     yield from _field("tried", words.verified or "", width)
 
 
@@ -62,4 +64,6 @@ def _field(label: str, text: str, width: int) -> Iterator[str]:
         return
     indent = " " * (_LABEL + 2)
     first = f"  {label}".ljust(_LABEL + 2)
-    yield from textwrap.wrap(visible(text), width, initial_indent=first, subsequent_indent=indent)
+    yield from textwrap.wrap(
+        visible(text), width, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False
+    )

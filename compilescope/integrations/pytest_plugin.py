@@ -208,4 +208,5 @@ def _words(finding: Finding) -> list[str]:
     rows += [f"  {change}" for change in words.changes[:2]]
     rows += [f"  cost: {words.cost}"] if words.costs else []
     rows += [f"  fix: {words.fix}"] if words.fix else []
+    rows += [f"  {words.command}"] if words.command else []
     return [visible(row) for row in rows]

@@ -11,6 +11,7 @@ from compilescope.units import count, seconds
 if TYPE_CHECKING:
     from compilescope.analysis.report import Report, Worst
 
+MOST_COMMAND = 600  # characters
 _COUNTED = {
     "recompiles": ("recompile", "recompiles"),
     "eager_calls": ("eager call", "eager calls"),
@@ -44,7 +45,8 @@ def fact_words(fact: str) -> str:
 class FindingWords:
     """What is not known of a finding is None or empty. ``costs``: (figure, what it rests on).
 
-    ``kind``: limit_hit, failure, graph_break, recompile, or finding.
+    ``kind``: limit_hit, failure, graph_break, recompile, or finding. ``command`` does the fix in a shell: one
+    printable line, to be shown whole so that it can be copied.
     """
 
     rule: str | None
@@ -60,6 +62,7 @@ class FindingWords:
     saving: str | None
     fix: str | None
     fix_kind: str | None
+    command: str | None
     diff: str | None
     confidence: str | None
     could_be_wrong: str | None
@@ -111,6 +114,7 @@ def _of_fact(fact: Worst) -> FindingWords:
         saving=None,
         fix=fact.fix,
         fix_kind=None,
+        command=None,
         diff=None,
         confidence=None,
         could_be_wrong=None,
@@ -140,6 +144,7 @@ def finding_words(finding: Mapping[str, Any]) -> FindingWords:
         saving=_saving(finding.get("saving"), _whole(finding.get("executions"))),
         fix=_text(finding.get("fix")),
         fix_kind=_text(finding.get("fix_kind")),
+        command=_command(finding.get("command")),
         diff=_text(finding.get("diff")),
         confidence=_text(finding.get("confidence")),
         could_be_wrong=_text(finding.get("could_be_wrong")),
@@ -150,6 +155,12 @@ def finding_words(finding: Mapping[str, Any]) -> FindingWords:
         notes=_texts(evidence.get("notes")),
         refs=_texts(finding.get("refs")),
     )
+
+
+def _command(value: Any) -> str | None:
+    """None for one that no view could show whole on a line of its own: a cut command does something else."""
+    command = _text(value)
+    return command if command and command.isprintable() and len(command) <= MOST_COMMAND else None
 
 
 def _kind(refs: Sequence[str]) -> str:

@@ -59,10 +59,10 @@ def _spaced(part: str, most: int) -> str:
     return (" " if part[0].isspace() else "") + plain(part, most) + (" " if part[-1].isspace() else "")
 
 
-def block(text: str, language: str = "", most_lines: int = 60) -> str:
-    """A fenced block, its lines cut at 200 characters."""
+def block(text: str, language: str = "", most_lines: int = 60, longest: int = 200) -> str:
+    """A fenced block, its lines cut at ``longest`` characters."""
     lines = text.replace("\r\n", "\n").split("\n")
-    shown = [clip(visible(line), 200) for line in lines[:most_lines]]
+    shown = [clip(visible(line), longest) for line in lines[:most_lines]]
     if len(lines) > most_lines:
         shown.append(f"… and {len(lines) - most_lines} more lines")
     longest = max((len(run) for line in shown for run in _TICKS.findall(line)), default=0)

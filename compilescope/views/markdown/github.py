@@ -59,7 +59,8 @@ def _message(finding: FindingWords) -> str:
         f"Cost: {finding.cost}" if finding.cost else "",
         finding.fix and f"Fix: {finding.fix}",
     ]
-    return "\n".join(part for part in parts if part)[:_LONGEST]
+    text = "\n".join(part for part in parts if part)[:_LONGEST]
+    return f"{text}\n{finding.command}" if finding.command else text
 
 
 def _data(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from compilescope.units import count, seconds
-from compilescope.views.finding_words import FindingWords, all_findings, fact_words
+from compilescope.views.finding_words import MOST_COMMAND, FindingWords, all_findings, fact_words
 from compilescope.views.markdown._escape import block, code, place, plain, prose, table
 from compilescope.views.markdown._page import Block, details, page
 
@@ -77,6 +77,8 @@ def _finding(number: int, finding: FindingWords) -> str:
         ("fix", finding.fix or ""),
     ]
     parts += ["\n".join(f"- {name}: {prose(text)}" for name, text in facts if text)]
+    if finding.command:
+        parts.append(block(finding.command, "sh", longest=MOST_COMMAND))
     if finding.diff:
         parts.append(details("the change", block(finding.diff, "diff")))
     elif finding.code:

@@ -62,7 +62,8 @@ def _message(words: FindingWords) -> str:
         f"Cost: {words.cost}" if words.cost else "",
         f"Fix: {words.fix}" if words.fix else "",
     ]
-    text = "\n".join(_clean(part, _LONGEST) for part in parts if part) or "unknown"
+    lines = [_clean(part, _LONGEST) for part in parts if part]
+    text = "\n".join([*lines, *([words.command] if words.command else [])]) or "unknown"
     return text.replace("](", "] (")  # which would be a link
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 
 import pytest
@@ -47,3 +48,11 @@ def test_a_function_that_is_not_known_is_not_made_up(report: MakeReport) -> None
     (one,) = found(report(compiled_twice=[twice(5.0, function=None)]))
     assert (one.file, one.line, one.function) == (None, None, None)
     assert one.summary.startswith("40 candidates of autotuning compiled twice")
+
+
+def test_the_fix_is_a_sentence_and_a_command_that_a_shell_reads_as_one(report: MakeReport) -> None:
+    (one,) = found(report(compiled_twice=[twice(9.0)]))
+    assert "TRITON_PTXAS_PATH" in one.fix
+    assert one.command not in (None, *one.fix.splitlines())
+    name, value = shlex.split(one.command)
+    assert (name, value.partition("=")[0]) == ("export", "TRITON_PTXAS_PATH")

@@ -55,6 +55,7 @@ def _card(row: FindingWords) -> Card:
         ],
         notes=[one_line(" ".join(note.split())) for note in row.notes],
         lists=[
+            ("the command", [row.command] if row.command else []),
             ("the change", (row.diff or "").splitlines()),
             ("what changed", row.changes),
             ("seen at", row.sites),
