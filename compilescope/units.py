@@ -26,6 +26,13 @@ def seconds(value: float | None) -> str:
     return f"{whole_s // 3600} h {whole_s % 3600 // 60:02d} min"
 
 
+def microseconds(value: float | None) -> str:
+    """Times of the order of a guard check: 2.514 -> '2.51 us', 3410 -> '3.4 ms'; None -> 'unknown'."""
+    if value is None or not value < 999.5:
+        return seconds(None if value is None else value * 1e-6)
+    return f"{value:.3g} us"
+
+
 # (below this many seconds, times, unit, digits): limits are where rounding would show a fourth digit
 _SECOND_STEPS = (
     (0.0009995, 1e6, "us", 0),

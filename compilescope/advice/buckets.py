@@ -45,7 +45,7 @@ def _refused(facts: Facts, graph: str, rungs: list[Mapping[str, Any]]) -> Iterat
                 graph,
                 "bucket_refused",
                 "fix_or_drop_rung",
-                f"the rung {_dims(rung)} was refused: {rung['refused']}",
+                f"the rung {_label(rung)} was refused: {rung['refused']}",
                 "remove what forbids it, or take the rung off the ladder",
                 severity="medium",
                 subject=_dims(rung),
@@ -61,7 +61,7 @@ def _unused(facts: Facts, graph: str, rungs: list[Mapping[str, Any]]) -> Iterato
             graph,
             "bucket_never_hit",
             "refit_ladder",
-            f"{count(len(idle), 'rung')} compiled and never used: " + ", ".join(map(_dims, idle[:4])),
+            f"{count(len(idle), 'rung')} compiled and never used: " + ", ".join(map(_label, idle[:4])),
             "take them off the ladder, or warm them up only where their sizes occur",
             severity="low",
             subject="unused",
@@ -158,6 +158,11 @@ def _finding(
 
 def _saving(found: Finding, spent_s: float) -> Finding:
     return with_saving(found, Saving(round(spent_s, 6), 0.0, "compiles of rungs without a call, measured"))
+
+
+def _label(rung: Mapping[str, Any]) -> str:
+    """As the ladder calls it, and so the tables of rungs: "<=16", "dynamic"."""
+    return str(rung.get("rung") or _dims(rung))
 
 
 def _dims(rung: Mapping[str, Any]) -> str:

@@ -127,3 +127,32 @@ def test_a_long_line_of_code_does_not_push_columns_out_of_sight(open_report) -> 
     hidden = "(box) => box.scrollWidth - box.clientWidth"
     table = tab.page.locator("section[aria-labelledby=recompiles] .scroll").first
     assert table.evaluate(hidden) <= 1
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_code_of_a_row_has_the_width_of_the_page_and_keeps_its_lines(open_report, width) -> None:
+    source = "\n".join(
+        f"{'    ' * (n % 3)}line_{n} = f(line_{n - 1}, n={n})  # one line" for n in range(1, 40)
+    )
+    tab = open_report(
+        builders.rich(),
+        sources={"25_hot_loop_break.py": source},
+        viewport={"width": width, "height": 800},
+    )
+    box = tab.page.locator("#break-25-hot-loop-break-py-13 pre.lines").bounding_box()
+    assert min(width - 320, 900) <= box["width"] <= width
+    heights = tab.page.locator("#break-25-hot-loop-break-py-13 pre.lines > span").evaluate_all(
+        "(all) => all.map((each) => each.getBoundingClientRect().height)"
+    )
+    assert len(set(map(round, heights))) == 1
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_a_click_selects_the_command_of_a_fix_as_one_line(open_report, width) -> None:
+    command = "export X=\"$(python -c 'import pathlib;  print(pathlib.Path.home())')\" " + "y/" * 40
+    rich = builders.rich()
+    found = [rich.findings[0] | {"command": command}]
+    tab = open_report(replace(rich, findings=found), viewport={"width": width, "height": 800})
+    tab.page.locator("pre.command").click()
+    assert tab.page.evaluate("getSelection().toString()") == command
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= width

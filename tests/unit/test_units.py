@@ -107,3 +107,21 @@ def test_visible_text_is_printable_and_stable(text: str) -> None:
 def test_seconds_never_shows_more_than_three_figures_of_one_unit(value: float) -> None:
     number = units.seconds(value).split()[0]
     assert len(number.replace(".", "")) <= 4
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "unknown"),
+        (math.nan, "unknown"),
+        (0.0, "0 us"),
+        (2.514, "2.51 us"),
+        (466.4, "466 us"),
+        (999.4, "999 us"),
+        (999.6, "1.0 ms"),
+        (3410.0, "3.4 ms"),
+        (31_600.0, "32 ms"),
+    ],
+)
+def test_microseconds(value: float | None, text: str) -> None:
+    assert units.microseconds(value) == text

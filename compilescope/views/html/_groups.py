@@ -37,6 +37,15 @@ class Ladder:
         return sum(known) if known else None
 
     @property
+    def varied(self) -> set[str]:
+        """Inputs whose shape is not the same on all rungs; all of them where there is nothing to compare."""
+        made = [rung.item.concretized for rung in self.rungs if rung.item.concretized]
+        names = {name for shapes in made for name in shapes}
+        return {
+            name for name in names if len(made) < 2 or any(s.get(name) != made[0].get(name) for s in made)
+        }
+
+    @property
     def most_calls(self) -> int:
         return max((calls for _, calls, _ in self.sizes), default=0)
 

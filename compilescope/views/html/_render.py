@@ -134,6 +134,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters.update(
         seconds=units.seconds,
+        microseconds=units.microseconds,
         size=units.size,
         moment=units.moment,
         block=_format.block,

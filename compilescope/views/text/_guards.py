@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from compilescope import units
 from compilescope.units import percent, seconds
 from compilescope.views.text._columns import table
 from compilescope.views.text._page import Page
@@ -91,7 +92,7 @@ def number(value: int | None) -> str:
 
 
 def microseconds(value: float | None) -> str:
-    return "?" if value is None else f"{value:.3g} us" if value < 1000 else seconds(value * 1e-6)
+    return "?" if value is None else units.microseconds(value)
 
 
 def at(line: SourceLine | None) -> str:

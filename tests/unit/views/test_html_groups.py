@@ -34,6 +34,32 @@ def test_rungs_stand_in_their_ladders_and_sizes_from_small_to_large() -> None:
     ]
 
 
+def test_inputs_that_differ_between_rungs_are_told_and_the_others_counted() -> None:
+    first, second, *_ = below.buckets()
+    made = [
+        replace(first, concretized={"x": [16, 4], "w": [4, 4], "b": [4]}),
+        replace(second, concretized={"x": [64, 4], "w": [4, 4], "b": [4]}, graph=first.graph),
+    ]
+    (ladder,) = ladders(rows(made))
+    assert ladder.varied == {"x"}
+    (alone,) = ladders(rows(made[:1]))
+    assert alone.varied == {"x", "w", "b"}
+    page = render(replace(builders.rich(), buckets=made))
+    assert page.count("2 inputs of the same shape on each rung") == 2
+    assert "w = [4, 4]" not in page
+
+
+def test_a_long_tail_of_sizes_is_folded_and_none_is_lost() -> None:
+    seen = replace(
+        below.sizes()[0], rows=[run.SizeRow({"n": n}, 90 - n, "counted") for n in range(1, 41)], more={}
+    )
+    page = render(replace(builders.rich(), sizes=[seen]))
+    section = page.partition('id="sizes"')[2].partition("</section>")[0]
+    opened, _, folded = section.partition("<summary>24 more sizes</summary>")
+    assert [f">n = {n}<" in opened for n in range(1, 41)] == [n <= 16 for n in range(1, 41)]
+    assert all(f">n = {n}<" in folded for n in range(17, 41))
+
+
 @pytest.mark.parametrize(
     ("change", "word"),
     [

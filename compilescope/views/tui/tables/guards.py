@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compilescope.analysis.paths import called
-from compilescope.units import seconds
+from compilescope.units import microseconds, seconds
 from compilescope.views.tui._card import Card
 from compilescope.views.tui._table import Column, Table, known_first
 from compilescope.views.tui._words import at, number, one_line, place
@@ -34,7 +34,7 @@ def _hot_us(graph: Graph) -> float | None:
 
 
 def _check(value_us: float | None) -> str:
-    return "?" if value_us is None else f"{value_us:.3g} us"
+    return "?" if value_us is None else microseconds(value_us)
 
 
 def _kinds(graph: Graph) -> list[str]:
