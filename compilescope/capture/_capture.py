@@ -90,7 +90,7 @@ class Capture:
         ]
         self._call_off += [
             after_import(module, functools.partial(self._install_late, name, install))
-            for module, (name, install) in self.inductor.by_module().items()
+            for module, name, install in self.inductor.waiting()
         ]
         _living.add(self)
         _at_multiprocessing_exit(self)
@@ -131,7 +131,7 @@ class Capture:
         self._install_dynamo()
         import_module("torch._inductor.output_code")
         self._install_inductor()
-        for module, (name, install) in self.inductor.by_module().items():
+        for module, name, install in self.inductor.waiting():
             import_module(module)
             self._install(name, install)
         self.detach()

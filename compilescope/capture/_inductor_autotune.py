@@ -32,7 +32,7 @@ class Autotuning:
         self._session = session
         self._stacks = stacks
         self._failures = _FailedChoices(session)
-        self._candidates = Candidates(session)
+        self.candidates = Candidates(session)
         self._selectors: list[Any] = []
         self._nodes: dict[tuple[str, ...], dict[str, Any]] = {}
 
@@ -97,17 +97,14 @@ class Autotuning:
             "count": len(choices),
             "failures": texts,
             **self._nodes.get(_key(name, input_nodes), {}),
-            **self._candidates.take(),
+            **self.candidates.take(),
         }
         write(self._session, "autotune", fields)
 
-    def install_triton(self) -> list[Patch]:
+    def install_triton(self) -> Patch:
         from torch._inductor.runtime.triton_heuristics import CachingAutotuner
 
-        return [
-            patch(CachingAutotuner, "benchmark_all_configs", self._make_benchmark),
-            self._candidates.install(),
-        ]
+        return patch(CachingAutotuner, "benchmark_all_configs", self._make_benchmark)
 
     def _make_benchmark(self, original: Wrapper) -> Wrapper:
         session = self._session

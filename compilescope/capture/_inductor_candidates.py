@@ -87,12 +87,12 @@ def different_assemblers() -> list[str]:
     import torch
 
     workers = Path(torch.__file__).parent / "bin" / "ptxas"
-    tools = getattr(sys.modules.get("triton.knobs"), "nvidia", None)
-    process = getattr(tools, "ptxas", None)
-    path = getattr(process, "path", None)
-    if PTXAS_VARIABLE in os.environ or not isinstance(path, str) or not os.access(workers, os.X_OK):
+    try:
+        process = sys.modules["triton.knobs"].nvidia.ptxas
+        # Different programs of the same size would be a coincidence; to ask them would be to run them.
+        is_one = workers.stat().st_size == Path(process.path).stat().st_size
+    except Exception:  # no ptxas of torch's, no Triton, or one that keeps its tools elsewhere
         return []
-    # Different programs of the same size would be a coincidence; the versions are asked by running them.
-    if workers.stat().st_size == Path(path).stat().st_size:
+    if is_one or PTXAS_VARIABLE in os.environ or not os.access(workers, os.X_OK):
         return []
-    return [str(torch.version.cuda), str(getattr(process, "version", None))]
+    return [str(torch.version.cuda), str(process.version)]

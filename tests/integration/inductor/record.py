@@ -20,7 +20,7 @@ def attached(folder: Path) -> Capture:
     if not hasattr(capture, "inductor"):
         hooks = InductorHooks(capture.session, capture._stacks)
         capture.inductor = hooks  # type: ignore[attr-defined]
-        for module, (name, install) in hooks.by_module().items():
+        for module, name, install in hooks.waiting():
             capture._call_off.append(
                 after_import(module, functools.partial(_install, capture, name, install))
             )
