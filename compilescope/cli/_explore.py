@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from compilescope.cli._output import write_new
 from compilescope.cli._recorded_code import RecordedCode
-from compilescope.cli._recordings import load_report
+from compilescope.cli._recordings import load_report, needs_a_name
 from compilescope.cli._terminal import default_width, is_utf8, say, write
 from compilescope.cli.report import report_stem
 from compilescope.errors import CompileScopeError
@@ -52,7 +52,8 @@ def explore_or_print(
         from compilescope.views import text
 
         say("not a terminal: this is the summary")
-        write(text.render(load_report(path), width=default_width(), ascii=not is_utf8(sys.stdout)))
+        ascii_only, named = not is_utf8(sys.stdout), needs_a_name(path)
+        write(text.render(load_report(path), width=default_width(), ascii=ascii_only, named=named))
         return
     from compilescope.recording import open_recording
     from compilescope.views.tui import explore

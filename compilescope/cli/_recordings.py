@@ -34,15 +34,25 @@ def recording_argument(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def newest(directory: Path) -> Path:
     """The recording that was started or changed last. Raises RecordingNotFound."""
-    found = [p for pattern in PATTERNS for p in directory.glob(pattern) if not _is_copy(p)]
-    if not found:
+    chosen = _newest(directory)
+    if chosen is None:
         raise RecordingNotFound(
             "no recording in this folder (*.compilescope)",
             hint="name one, or make one: compilescope run SCRIPT",
         )
-    chosen = max(found, key=_changed_ns)
     say(f"reading the newest recording here, {chosen}")
     return chosen
+
+
+def needs_a_name(recording: Path) -> bool:
+    """Whether a command without a RECORDING would read another one here."""
+    chosen = _newest(Path())
+    return chosen is None or chosen.absolute() != recording.absolute()
+
+
+def _newest(directory: Path) -> Path | None:
+    found = [p for pattern in PATTERNS for p in directory.glob(pattern) if not _is_copy(p)]
+    return max(found, key=_changed_ns, default=None)
 
 
 def _is_copy(path: Path) -> bool:

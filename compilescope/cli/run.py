@@ -9,7 +9,7 @@ from typing import Literal
 
 import click
 
-from compilescope.cli._recordings import load_report
+from compilescope.cli._recordings import load_report, needs_a_name
 from compilescope.cli._terminal import default_width, is_utf8, say, use_color, write
 from compilescope.errors import CompileScopeError
 from compilescope.launch import Target, run_program
@@ -91,7 +91,9 @@ def _summarize(recording: Path) -> None:
         report = load_report(recording, detail=False)
         color = use_color("auto", sys.stderr)
         ascii_only = not is_utf8(sys.stderr)
-        write(text.render(report, width=default_width(), color=color, ascii=ascii_only), sys.stderr)
+        named = needs_a_name(recording)
+        shown = text.render(report, width=default_width(), color=color, ascii=ascii_only, named=named)
+        write(shown, sys.stderr)
     except CompileScopeError as error:
         say(f"no summary: {error}")
     except Exception as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from compilescope.cli._recordings import load_report, recording_argument
+from compilescope.cli._recordings import load_report, needs_a_name, recording_argument
 from compilescope.cli._terminal import ColorChoice, default_width, is_utf8, use_color, write
 from compilescope.errors import UsageError
 
@@ -55,7 +55,9 @@ def command(
         write(_details(report, wanted, width or default_width()))
         return
     colored, ascii_only = use_color(color, sys.stdout), not is_utf8(sys.stdout)
-    write(text.render(report, width=width or default_width(), color=colored, ascii=ascii_only))
+    named = needs_a_name(recording)
+    columns = width or default_width()
+    write(text.render(report, width=columns, color=colored, ascii=ascii_only, named=named))
 
 
 def _details(report: Report, wanted: Wanted, width: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 from compilescope.analysis.paths import called
@@ -21,16 +22,23 @@ _CALLER = re.compile(r"(?P<place>.+:\d+) (?P<function>\S+)")
 
 
 def render(
-    report: Report, *, width: int = 80, color: bool = False, max_lines: int = 24, ascii: bool = False
+    report: Report,
+    *,
+    width: int = 80,
+    color: bool = False,
+    max_lines: int = 24,
+    ascii: bool = False,
+    named: bool = False,
 ) -> str:
     """The summary as text: at most ``max_lines`` lines of at most ``width`` columns, each ended by a newline.
 
     ``color`` adds bold, faint and yellow, which never carry meaning alone. ``ascii`` keeps to ASCII for a
-    stream that is not UTF-8. Below 22 lines or 60 columns those minimums are used.
+    stream that is not UTF-8. ``named``: the next commands name the recording, because without a name they
+    would read another one. Below 22 lines or 60 columns those minimums are used.
     """
     page, max_lines = Page(max(width, 60), ascii), max(max_lines, 22)
     head = [*_header(report, page), *_counts(report.totals, page), *_buckets(report, page)]
-    tail = [*_not_captured(report, page), *_warnings(report, page), *_where(report, page)]
+    tail = [*_not_captured(report, page), *_warnings(report, page), *_where(report, page, named)]
     middle = _middle(report, page, max_lines - len(head) - len(tail))
     return "".join(_paint(line, color) + "\n" for line in [*head, *middle, *tail])
 
@@ -165,19 +173,23 @@ def _warnings(report: Report, page: Page) -> list[Line]:
     return [Line(line.text, "warn") for line in lines]
 
 
-def _where(report: Report, page: Page) -> list[Line]:
+def _where(report: Report, page: Page, named: bool) -> list[Line]:
     recording = report.recording
     suffix = f" ({size(recording.size_bytes)})" if recording.size_bytes is not None else ""
     path = page.middle(page.clean(recording.path), page.width - _LABEL - len(suffix))
     return [
         Line("Recording".ljust(_LABEL) + path + suffix),
-        Line(_next(page)),
+        Line(_next(page, recording.path if named else None)),
     ]
 
 
-def _next(page: Page) -> str:
-    row = "Next".ljust(_LABEL) + _NEXT[0]
-    for command in _NEXT[1:]:
+def _next(page: Page, path: str | None) -> str:
+    """As many commands as fit. Where the recording does not fit or cannot be printed, it stands above."""
+    which = "" if path is None else f" {shlex.quote(path)}"
+    row = "Next".ljust(_LABEL) + _NEXT[0] + which
+    if cells(row) > page.width or page.clean(which) != which:
+        return "Next".ljust(_LABEL) + f"{_NEXT[0]} RECORDING (that one; report and tui too)"
+    for command in (f"{command}{which}" for command in _NEXT[1:]):
         longer = f"{row}     {command}"
         row = longer if cells(longer) <= page.width else row
     return row

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from compilescope.cli._recordings import _complete, newest
+from compilescope.cli._recordings import _complete, needs_a_name, newest
 from compilescope.errors import RecordingNotFound
 
 
@@ -24,6 +24,18 @@ def test_newest_by_the_end_of_the_run(tmp_path, capsys):
     make(tmp_path / "d.other", 900)
     assert newest(tmp_path).name == "a.compilescope"
     assert "a.compilescope" in capsys.readouterr().err
+
+
+def test_another_than_the_newest_here_needs_a_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make(tmp_path / "old.compilescope", 100)
+    make(tmp_path / "new.compilescope", 300)
+    (tmp_path / "elsewhere").mkdir()
+    make(tmp_path / "elsewhere" / "newer.compilescope", 900)
+    assert needs_a_name(Path("old.compilescope"))
+    assert needs_a_name(tmp_path / "elsewhere" / "newer.compilescope")
+    assert not needs_a_name(Path("new.compilescope"))
+    assert not needs_a_name(tmp_path / "new.compilescope")
 
 
 def test_packed_recordings_count(tmp_path):

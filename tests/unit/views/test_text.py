@@ -61,6 +61,26 @@ def test_the_sample_of_a_growing_list() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("old.compilescope", "compilescope advise old.compilescope"),
+        ("a run.compilescope", "compilescope advise 'a run.compilescope'"),
+        ("a;rm -rf.compilescope", "compilescope advise 'a;rm -rf.compilescope'"),
+        ("deep/" * 20 + "r.compilescope", "compilescope advise RECORDING (that one; report and tui too)"),
+        ("esc\x1b[31m.compilescope", "compilescope advise RECORDING (that one; report and tui too)"),
+        ("two\nlines.compilescope", "compilescope advise RECORDING (that one; report and tui too)"),
+    ],
+)
+def test_the_next_command_names_the_recording_where_another_would_be_read(path: str, told: str) -> None:
+    report = builders.rich()
+    report = replace(report, recording=replace(report.recording, path=path))
+    last = render(report, named=True).splitlines()[-1]
+    assert last.startswith(f"Next       {told}")
+    assert len(last) <= 80
+    assert "RECORDING" not in render(report).splitlines()[-1]
+
+
 def test_color_adds_nothing_but_color() -> None:
     for build in ALL:
         plain, colored = render(build()), render(build(), color=True)
