@@ -44,7 +44,10 @@ class Operation:
 
     @property
     def is_random(self) -> bool:
-        return self._func is not None and torch.Tag.nondeterministic_seeded in self._func.tags
+        """Whether it draws. Attention is tagged so for its dropout, and draws nothing where that is 0."""
+        if self._func is None or self.get("dropout_p") == 0:
+            return False
+        return torch.Tag.nondeterministic_seeded in self._func.tags
 
     @property
     def reshapes_in_place(self) -> bool:

@@ -210,6 +210,39 @@ def test_gradients_through_attention_with_an_infinite_mask(function: Callable[..
     assert served(model) == {"padded": 2, "exact": 2}
 
 
+@pytest.mark.parametrize(("dropout", "draws"), [(0.0, False), (0.5, True)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda p: torch.nn.MultiheadAttention(6, 2, batch_first=True, dropout=p),
+        lambda p: torch.nn.TransformerEncoderLayer(6, 2, 12, p, batch_first=True, norm_first=True),
+    ],
+    ids=["attention", "layer"],
+)
+def test_attention_in_training_draws_only_with_dropout(
+    make: Callable[[float], torch.nn.Module], dropout: float, draws: bool, check: Any
+) -> None:
+    """Its operators are tagged as random, whatever their dropout is."""
+    net = make(dropout)
+
+    def f(x: torch.Tensor, m: torch.Tensor) -> torch.Tensor:
+        both, left_out = torch.stack([x, x * 2]), ~m.expand(2, -1)
+        if isinstance(net, torch.nn.MultiheadAttention):
+            return net(both, both, both, key_padding_mask=left_out, need_weights=False)[0]
+        return net(both, src_key_padding_mask=left_out)
+
+    model = padded(f, XM, fallback="eager", verify=True)
+    give = lambda: [torch.randn(5, 6, requires_grad=True), torch.arange(5) != 1]  # noqa: E731
+    if draws:
+        model(*give())
+    else:
+        check(f, model, give, [*net.parameters()])
+        check(f, model, give, [*net.parameters()])
+        assert served(model) == {"eager": 1, "padded": 1}  # the first call is compared
+    assert [why for why in refusals(model) if "changes what is drawn" in why.reason] == refusals(model)
+    assert bool(refusals(model)) is draws
+
+
 def test_a_gradient_is_not_shared_out_among_padded_rows(check: Any) -> None:
     weight = torch.nn.Parameter(torch.randn(6, 6))
 
