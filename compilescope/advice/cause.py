@@ -199,7 +199,8 @@ def _cost(cause: Cause) -> dict[str, Amount]:
         events = sum(n.row.events for n in cause.breaks)
         cost["break_events"] = Amount(events, "counted", "torch's graph break records")
         if cause.executed is not None:
-            basis = next(b for n in cause.breaks if (b := n.row.runtime_hits_basis or "run-time counters"))
+            least = sorted(cause.breaks, key=lambda n: not n.row.ran_at_least)
+            basis = next(b for n in least if (b := n.row.runtime_hits_basis or "run-time counters"))
             cost["breaks_executed"] = Amount(cause.executed, "counted", basis)
     if cause.failures:
         cost["failures"] = Amount(len(cause.failures), "counted", "compiles that ended in an error")

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from compilescope.advice.finding import RUNS_EAGER, Finding
-from compilescope.analysis.report import Worst
+from compilescope.analysis.report import AT_LEAST, Worst
 from compilescope.units import count, seconds
 
 _KINDS = ("limit_hits", "failures", "graph_breaks", "recompiles")
@@ -97,7 +97,9 @@ def _cost_text(finding: Finding) -> str:
     cost = finding.cost
     parts = []
     if "breaks_executed" in cost:
-        parts.append(f"ran {count(int(cost['breaks_executed'].value), 'time')} (counted)")
+        ran = cost["breaks_executed"]
+        least = "at least " if ran.how.startswith(AT_LEAST) else ""
+        parts.append(f"ran {least}{count(int(ran.value), 'time')} (counted)")
     if RUNS_EAGER in finding.evidence.notes:
         parts.append("a whole function runs eager")
     if "recompiles" in cost:

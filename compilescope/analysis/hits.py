@@ -2,20 +2,24 @@
 
 The executions of what ends at the break, summed over the compiles of the function that holds the line; else
 of the functions that call it and were split by the same break; else of the one compiled function the line
-calls. Calls that ran eager after a recompile limit are executions too.
+calls. Calls that ran eager after a recompile limit are executions too, where each must have reached the line:
+where a condition or a loop decides, the counted ones are said to be the least.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compilescope.analysis.executions import Executions
 from compilescope.analysis.index import Break, FrameGroup, FrameKey, Index, original_name
+from compilescope.analysis.report import AT_LEAST
 from compilescope.model import CompileId
+from compilescope.units import count
 
 _ELSEWHERE = 99
+_ENDS_THERE = "calls of the graph that ends there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,7 @@ class HitCounter:
         starts = [self._index.scopes.start_of(file, n) for n in (line, frame.code.line)]
         return starts[0] == starts[1] if None not in starts else line >= frame.code.line
 
-    def _of_level(self, events: Iterable[Break]) -> Hits | None:
+    def _of_level(self, events: Sequence[Break]) -> Hits | None:
         ids: dict[FrameKey, set[CompileId]] = defaultdict(set)
         for event in events:
             compile_id = event.event.compile
@@ -82,19 +86,35 @@ class HitCounter:
                 return None
             ids[self._index.key_of(compile_id)].add(compile_id)
         counts: list[int | None] = []
-        late = 0
+        late = unsure = 0
         for key, compiles in ids.items():
             frame = self._index.frames.get(key)
             if frame is None:
                 return None
             eager = self._executions.eager(frame)
-            counts += [self._executions.of(frame, compiles), eager]
-            late += eager or 0
+            counts.append(None if eager is None else self._executions.of(frame, compiles))
+            if self._all_reach(frame, compiles, events):
+                late += eager or 0
+            else:
+                unsure += eager or 0
         known = [n for n in counts if n is not None]
         if not counts or len(known) < len(counts):
             return None
-        basis = "calls of the graph that ends there"
-        return Hits(sum(known), basis + (f", and {late} eager calls" if late else ""))
+        basis = _ENDS_THERE + (f", and {count(late, 'eager call')}" if late else "")
+        if unsure:
+            basis = f"{AT_LEAST}{basis}; {count(unsure, 'eager call')} may have reached the line or not"
+        return Hits(sum(known) + late, basis)
+
+    def _all_reach(self, frame: FrameGroup, compiles: set[CompileId], events: Sequence[Break]) -> bool:
+        """Whether every call of the function runs the line once: those that were compiled did, and no branch,
+        loop or early return stands before it, in the function or in what it calls on the way there.
+        """
+        others = (c.id for c in frame.compiles if c.compiled and c.id not in compiles)
+        if any(self._index.calls_of(other) != 0 for other in others):
+            return False
+        own = (e for e in events if e.event.compile in compiles)
+        way = {(f, n) for e in own for f, n, _ in e.text.stack[-1 - self._distance(e) :]}
+        return bool(way) and all(self._index.scopes.always_reached(file, line) for file, line in way)
 
     def _from_callee(self, events: Sequence[Break]) -> Hits | None:
         """Calls of what the line calls, when that is exactly one compiled function with a graph."""

@@ -24,6 +24,7 @@ def merged_breaks(rows: Iterable[GraphBreak]) -> list[GraphBreak]:
             a,
             events=a.events + b.events,
             runtime_hits=_sum(a.runtime_hits, b.runtime_hits),
+            runtime_hits_basis=(b if b.ran_at_least else a).runtime_hits_basis,
             compile_ids=list(dict.fromkeys((*a.compile_ids, *b.compile_ids))),
             process=a.process + _JOIN + b.process,
         ),

@@ -66,6 +66,7 @@ from compilescope.analysis.report_tuned import TunedSite as TunedSite
 from compilescope.analysis.report_tuned import TunedUse as TunedUse
 
 FORMAT_VERSION = 1
+AT_LEAST = "at least: "  # begins a basis whose count is a lower bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,11 @@ class GraphBreak:
     compile_ids: list[str]
     process: str
     library: bool = False  # the line is torch's or an installed package's, not the user's
-    runtime_hits_basis: str | None = None
+    runtime_hits_basis: str | None = None  # begins with AT_LEAST where the line may have run more often
+
+    @property
+    def ran_at_least(self) -> bool:
+        return (self.runtime_hits_basis or "").startswith(AT_LEAST)
 
 
 @dataclass(frozen=True, slots=True)

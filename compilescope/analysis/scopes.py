@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from compilescope.model import Location
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_LEAVES = (ast.Return, ast.Raise)
 _LOOPS = ast.For | ast.AsyncFor | ast.While | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
@@ -60,6 +61,12 @@ class Scopes:
         known = self._file(file)
         return not known.is_known or any(first <= line <= last for first, last in known.loops)
 
+    def always_reached(self, file: str, line: int) -> bool:
+        """Whether each call of the innermost function around a line runs it once, unless something raises."""
+        start = self.start_of(file, line)
+        functions = self._file(file).by_start.get(start, ()) if start is not None else ()
+        return bool(functions) and not any(_is_avoidable(f, line) for f in functions)
+
     def calls_itself(self, file: str, line: int) -> bool:
         """Whether the innermost function around a line has a call of its own name."""
         start = self.start_of(file, line)
@@ -96,6 +103,35 @@ def _start(function: Function) -> int:
 def _calls(function: ast.AST, name: str) -> bool:
     called = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
     return any(isinstance(target, ast.Name) and target.id == name for target in called)
+
+
+def _is_avoidable(function: Function, line: int) -> bool:
+    """Whether the line is in a branch or loop of the function, or behind one that may leave it."""
+    for node in ast.walk(function):
+        span = _optional_lines(node)
+        if span is None or line < span[0]:
+            continue
+        if line <= span[1] or any(isinstance(n, _LEAVES) for n in ast.walk(node)):
+            return True
+    return False
+
+
+def _optional_lines(node: ast.AST) -> tuple[int, int] | None:
+    """First and last line of what a statement or expression does not run exactly once."""
+    match node:
+        case ast.If() | ast.For() | ast.AsyncFor():
+            first = node.body[0].lineno  # the condition, and what is looped over, are computed once
+        case ast.Try() | ast.TryStar():
+            first = (node.body[-1].end_lineno or node.body[-1].lineno) + 1
+        case ast.Match():
+            first = node.cases[0].body[0].lineno
+        case ast.While() | ast.IfExp() | ast.BoolOp():
+            first = node.lineno
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            first = node.lineno
+        case _:
+            return None
+    return first, node.end_lineno or first
 
 
 def _is_called(function: Function, name: str) -> bool:

@@ -17,7 +17,7 @@ from compilescope.analysis.report import (
     Totals,
     Verdict,
 )
-from compilescope.analysis.worst import times
+from compilescope.analysis.worst import ran
 from compilescope.units import count, percent, seconds
 
 _MAX_SENTENCES = 3
@@ -124,10 +124,10 @@ def _breaks(breaks: Sequence[GraphBreak]) -> list[str]:
         return []
     hot = max((b for b in breaks if not b.library), key=lambda b: b.runtime_hits or 0)
     place = f"{hot.file}:{hot.line}"
-    ran = times(hot.runtime_hits) if hot.runtime_hits else None
+    often = ran(hot) if hot.runtime_hits else None
     if len(own) == 1:
-        return [f"1 line of your code breaks the graph{f', {ran}' if ran else ''}: {place}."]
-    most = f", most often {place} ({ran})" if ran else ""
+        return [f"1 line of your code breaks the graph{f', {often}' if often else ''}: {place}."]
+    most = f", most often {place} ({often})" if often else ""
     return [f"{count(len(own), 'line')} of your code break the graph{most}."]
 
 

@@ -222,11 +222,7 @@ def _note(own: Sequence[Recompile], limit: LimitHit) -> str | None:
 def _break(row: GraphBreak, recompiles: Sequence[Recompile]) -> Worst:
     place = f"{row.file}:{row.line}"
     caused = [r for r in recompiles if r.caused_by == place]
-    cost = [
-        f"ran {times(row.runtime_hits)} (counted)"
-        if row.runtime_hits is not None
-        else "run-time hits unknown"
-    ]
+    cost = [f"ran {ran(row)} (counted)" if row.runtime_hits is not None else "run-time hits unknown"]
     made, wasted = _together(caused)
     if made:
         cost.append(f"{count(made, 'recompile')} because of it, {seconds(wasted)} (measured)")
@@ -327,6 +323,11 @@ def _wasted(row: Recompile) -> str:
 
 def _eager(limit: LimitHit) -> str:
     return count(limit.eager_calls, "eager call")
+
+
+def ran(row: GraphBreak) -> str:
+    """ "13 times", "at least once"."""
+    return f"{'at least ' if row.ran_at_least else ''}{times(row.runtime_hits)}"
 
 
 def times(n: int | None) -> str:

@@ -115,7 +115,7 @@ GraphBreak.call_path  Calls that led to the line, outermost first: file.py:15 fo
 GraphBreak.compile_ids  {_IDS}
 GraphBreak.process  {_PROCESS}
 GraphBreak.library  Whether the line is an installed package's, not the user's
-GraphBreak.runtime_hits_basis  What was counted to get `runtime_hits`
+GraphBreak.runtime_hits_basis  What was counted to get `runtime_hits`; `at least: ` begins a lower bound
 GuardChange.source  The guarded expression
 GuardChange.old  Value that the entry was compiled for: a scalar or short text
 GuardChange.new  Value that was met: a scalar or short text

@@ -120,7 +120,7 @@ def _tables(report: Report) -> Iterator[tuple[str, str, Sequence[str], list[list
                 place(row.file, row.line, cell=True),
                 plain(row.reason, 160),
                 _number(row.events),
-                _number(row.runtime_hits),
+                f"{'at least ' if row.ran_at_least else ''}{_number(row.runtime_hits)}",
             ]
             for row in report.graph_breaks
         ],

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from compilescope.analysis.worst import ran
 from compilescope.units import count, percent, seconds, size
 from compilescope.views.text._caches import cache_lines
 from compilescope.views.text._columns import table
@@ -74,7 +75,7 @@ def _frame(report: Report, frame: Frame, page: Page) -> list[str]:
         if (phases.process, phases.file, phases.line) == key:
             facts += [("phases", _spent(phases.forward)), ("backward", _spent(phases.backward))]
     facts += [
-        ("break", f"{b.file}:{b.line} {b.reason} ({count(b.runtime_hits, 'run')})")
+        ("break", f"{b.file}:{b.line} {b.reason} (ran {ran(b)})")
         for b in report.graph_breaks
         if (b.process, b.file, b.function) == (frame.process, frame.file, frame.function)
     ]

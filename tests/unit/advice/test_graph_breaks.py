@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from report_rows import failure, graph_break, limit_hit, recompile
 
-from compilescope.advice import advise
+from compilescope.advice import advise, worst_from_findings
 from compilescope.analysis.report import Report
 
 MakeReport = Callable[..., Report]
@@ -139,6 +139,13 @@ def test_unknown_run_time_hits_are_not_zero(report: MakeReport) -> None:
     found = advise(report(graph_breaks=[graph_break(runtime_hits=None)]))[0]
     assert "breaks_executed" not in found.cost
     assert found.saving is None
+
+
+def test_a_lower_bound_of_runs_is_told_as_one(report: MakeReport) -> None:
+    sites = [graph_break(), graph_break(line=17, runtime_hits_basis="at least: calls of the graph")]
+    found = advise(report(graph_breaks=sites))[0]
+    assert found.cost["breaks_executed"].how.startswith("at least: ")
+    assert (worst_from_findings([found])[0].cost or "").startswith("ran at least 20 times (counted)")
 
 
 def test_an_error_under_fullgraph_takes_the_change_of_the_break(report: MakeReport) -> None:

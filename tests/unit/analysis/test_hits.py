@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from model_values import FILE, compiled, conversion, graph, graph_break, index, place, process, refused
 
 from compilescope.analysis.hits import HitCounter, Hits
@@ -49,9 +50,54 @@ def test_calls_that_ran_eager_after_a_limit_run_the_line_too() -> None:
     own, over = compiled(0, F), refused(0, F, 1)
     events = (graph_break(0, _stack((12, "f"))),)
     facts: dict[str, Any] = {"graphs": (graph(0, calls=8),), "breaks": events, "eager_calls": {5: 4}}
-    hits = _hits(process(own, over, conversions=(conversion(own, 5),), **facts))
+    straight = "\n" * 9 + "def f(x):\n    x = x + 1\n    print(x)\n    return x\n"
+    hits = _hits(process(own, over, conversions=(conversion(own, 5),), sources={FILE: straight}, **facts))
     assert hits.count == 12
-    assert "4 eager" in hits.basis
+    assert hits.basis == "calls of the graph that ends there, and 4 eager calls"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    if log:\n        print(x)\n",
+        "    if log: return x\n    print(x)\n",
+        "    for i in range(3):\n        print(x)\n",
+        "    if not log:\n        x = x + 1\n    else:\n" + "        print(x)\n",
+    ],
+)
+def test_eager_calls_that_need_not_have_reached_the_line_are_no_runs_of_it(body: str) -> None:
+    own, over = compiled(0, F), refused(0, F, 1)
+    source = "\n" * 9 + "def f(x, log):\n" + body + "    return x\n"
+    line = 1 + source[: source.index("print")].count("\n")
+    events = (graph_break(0, _stack((line, "f"))),)
+    facts: dict[str, Any] = {"graphs": (graph(0, calls=8),), "breaks": events, "eager_calls": {5: 4}}
+    hits = _hits(process(own, over, conversions=(conversion(own, 5),), sources={FILE: source}, **facts))
+    assert hits.count == 8
+    assert hits.basis == (
+        "at least: calls of the graph that ends there; 4 eager calls may have reached the line or not"
+    )
+
+
+def test_eager_calls_are_not_counted_where_some_compiled_calls_did_not_break() -> None:
+    own, whole, over = compiled(0, F), compiled(0, F, 1), refused(0, F, 2)
+    straight = "\n" * 9 + "def f(x):\n    x = x + 1\n    note(x)\n    return x\n"
+    facts: dict[str, Any] = {"breaks": (graph_break(0, _stack((12, "f"))),), "eager_calls": {5: 4}}
+    facts |= {"graphs": (graph(0, calls=8), graph(0, 1, calls=2)), "sources": {FILE: straight}}
+    hits = _hits(process(own, whole, over, conversions=(conversion(own, 5),), **facts))
+    assert hits.count == 8
+    assert "at least" in hits.basis
+
+
+def test_eager_calls_count_only_where_each_call_on_the_way_is_always_made() -> None:
+    own, over = compiled(0, F), refused(0, F, 1)
+    source = "\n" * 9 + "def f(x):\n    if x: g(x)\n    return x\n" + "\n" * 17 + "def g(x):\n    print(x)\n"
+    events = (graph_break(0, _stack((11, "f"), (31, "g"))),)
+    facts: dict[str, Any] = {"graphs": (graph(0, calls=8),), "breaks": events, "eager_calls": {5: 4}}
+    of = process(own, over, conversions=(conversion(own, 5),), sources={FILE: source}, **facts)
+    assert _hits(of).count == 8
+    always = source.replace("if x: ", "")
+    of = process(own, over, conversions=(conversion(own, 5),), sources={FILE: always}, **facts)
+    assert _hits(of).count == 12
 
 
 def test_eager_calls_nobody_counted_make_the_hits_unknown() -> None:

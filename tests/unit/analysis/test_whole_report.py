@@ -234,6 +234,9 @@ def test_a_break_on_every_rank_is_one_row_of_the_worst() -> None:
     assert row.note == "on ranks 0 and 1"
     assert row.cost is not None
     assert row.cost.startswith("ran 3 times")
+    unsure = replace(rows[1], runtime_hits_basis="at least: calls")
+    (row,) = worst([], [rows[0], unsure], [], [])
+    assert (row.cost or "").startswith("ran at least 3 times")
 
 
 def test_equal_breaks_of_one_process_stay_apart() -> None:
