@@ -109,7 +109,7 @@ class BucketedModule(Bucketed, torch.nn.Module):  # type: ignore[misc]
         self._set_up(module, backend, **compile_options)
 
     def forward(self, *arguments: Any, **by_name: Any) -> Any:
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_dynamo_compiling() or _is_traced_here((arguments, by_name)):
             return self._orig_mod(*arguments, **by_name)
         self._mark(arguments, by_name)
         return self._compiled(*arguments, **by_name)
@@ -149,7 +149,7 @@ class BucketedFunction(Bucketed):
         self._set_up(function, backend, **compile_options)
 
     def __call__(self, *arguments: Any, **by_name: Any) -> Any:
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_dynamo_compiling() or _is_traced_here((arguments, by_name)):
             return self._target(*arguments, **by_name)
         self._mark(arguments, by_name)
         return self._compiled(*arguments, **by_name)
@@ -176,6 +176,15 @@ def bucketed(
     backend = BucketedBackend(ladder, dims, **options)
     wrapper = BucketedModule if isinstance(model, torch.nn.Module) else BucketedFunction
     return wrapper(model, backend, dynamic=dynamic, fullgraph=fullgraph)
+
+
+def _is_traced_here(given: Any) -> bool:
+    """Whether this thread traces, as an export does.
+
+    is_compiling() alone is true in every thread while one of them compiles anything; what traces has a fake
+    mode, and that is the thread's own.
+    """
+    return torch.compiler.is_compiling() and torch._guards.detect_fake_mode(given) is not None
 
 
 def _modes(grad: bool, inference_mode: bool) -> list[Callable[[], AbstractContextManager[Any]]]:
