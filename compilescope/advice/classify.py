@@ -7,6 +7,7 @@ import re
 from itertools import pairwise
 
 from compilescope.advice.facts import Facts
+from compilescope.advice.pins import pin_of
 from compilescope.advice.sources import Sources, calls_in, dotted, names_in, parameters
 from compilescope.analysis.report import Recompile
 
@@ -32,6 +33,7 @@ _BY_KIND = {
 _OPTIMIZER_LR = re.compile(r"param_groups\[\d+\]\['(?:lr|momentum|weight_decay)'\]|\b_?lr\b.*param_groups")
 _PARAMETER = re.compile(r"(?:^|\.)(?:weight|bias)\b")
 _FLAGS = frozenset(("bool", "enum"))
+_NEARLY_ALL = 0.8
 _INT_IN = {"container_item": "number_in_container", "object_attribute": "object_int_attribute"}
 
 
@@ -51,6 +53,8 @@ def rule_of(facts: Facts, row: Recompile) -> str:
             if inference and "made inside" not in (row.meaning or "")
             else "dispatch_mode_change"
         )
+    if row.kind == "symbolic_guard" and pin_of(facts, row):
+        return "size_used_as_number"
     if row.kind == "symbolic_guard":
         is_number = row.holder in ("object_attribute", "container_item") and " dim " not in row.source
         return "float_hyperparameter_python" if is_number else "branch_on_size"
@@ -136,22 +140,27 @@ def _written(function: ast.FunctionDef) -> set[str]:
 def _size(facts: Facts, row: Recompile) -> str:
     if row.holder == "module_attribute" and _PARAMETER.search(row.source):
         return "per_layer_parameter_shapes"
+    if pin_of(facts, row):
+        return "size_used_as_number"
     if row.benign:
         return "last_partial_batch"
     values = sizes_of(row)
     few = row.blocked_by_limit == 0 and len(values) >= 4 and len(set(values)) == len(values)
-    if few and not _each_used_once(facts, row):
+    if few and used_again(facts, row) is not False:
         doubling = all(b == 2 * a for a, b in pairwise(sorted(values)))
         return "bucket_ladder_poor_fit" if doubling else "intended_size_variants"
     return "size_drift"
 
 
-def _each_used_once(facts: Facts, row: Recompile) -> bool:
-    """Graphs that served one call each were made for nothing, whoever wanted one for each size."""
-    own = {(row.process, compile_id) for compile_id in row.compile_ids}
-    calls = [g.calls for g in facts.report.graphs if (g.process, g.compile_id) in own and not g.backward]
-    known = [n for n in calls if n is not None]
-    return bool(known) and len(known) == len(calls) and max(known) <= 1
+def used_again(facts: Facts, row: Recompile) -> bool | None:
+    """Did nearly every graph of a row serve more than one call? One that served a single call was made for
+    nothing, whoever wanted it. None: not known of all.
+    """
+    graphs = [g for i in row.compile_ids for g in facts.forwards.get((row.process, i), ())]
+    calls = [graph.calls for graph in graphs if graph.calls is not None]
+    if not graphs or len(calls) < len(graphs):
+        return None
+    return sum(n > 1 for n in calls) >= _NEARLY_ALL * len(calls)
 
 
 def sizes_of(row: Recompile) -> list[int]:

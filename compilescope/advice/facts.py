@@ -9,7 +9,15 @@ from typing import Generic, TypeVar
 
 from compilescope.advice.op_check import OpCheck
 from compilescope.advice.sources import Sources
-from compilescope.analysis.report import Failure, Frame, GraphBreak, LimitHit, Recompile, Report
+from compilescope.analysis.report import (
+    Failure,
+    Frame,
+    Graph,
+    GraphBreak,
+    LimitHit,
+    Recompile,
+    Report,
+)
 
 Row = TypeVar("Row", GraphBreak, Recompile, LimitHit, Failure)
 CompileKey = tuple[str, str]  # (process, compile id as torch prints it)
@@ -93,6 +101,16 @@ class Facts:
     def function_key(self, file: str | None, line: int | None, function: str | None) -> tuple[str, str]:
         """(file, qualified name): the same function in every process and after every edit above it."""
         return file or "?", self.sources.qualified_name(file, line, function)
+
+    @cached_property
+    def forwards(self) -> dict[CompileKey, tuple[Graph, ...]]:
+        """The graphs of each compile, backward ones left out."""
+        found: dict[CompileKey, tuple[Graph, ...]] = {}
+        for graph in self.report.graphs:
+            if not graph.backward:
+                key = graph.process, graph.compile_id
+                found[key] = (*found.get(key, ()), graph)
+        return found
 
     @cached_property
     def hottest_break(self) -> int:

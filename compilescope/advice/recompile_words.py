@@ -160,6 +160,14 @@ WORDS = {
         "mark that dim with torch._dynamo.mark_dynamic before the first call, or pad to a few sizes",
         "time is the aim: padding computes rows that are thrown away, and a dynamic graph may be slower",
     ),
+    "size_used_as_number": RecompileWords(
+        "keep_size_out_of_graph",
+        "the code needs {source} as a Python number here, so each size compiles again",
+        "compute what hangs on the number outside the compiled function and pass it in as a tensor, or "
+        "compute it with tensors (torch.arange, a mask); few sizes: pad to them, call each once first",
+        "mark_dynamic and dynamic=True do not help: the line fixes the size again, and a marked one is an "
+        "error; sizes that are few and come often may keep a graph each",
+    ),
     "bucket_ladder_poor_fit": RecompileWords(
         "refit_ladder",
         "{source} comes in doubling sizes: a ladder whose rungs may lie far above the traffic",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from compilescope.advice.cause import Cause, Telling, finding, place_of_recompile
-from compilescope.advice.classify import attribute_of, grows_by_one, rule_of, sizes_of, subject_of
+from compilescope.advice.cause import Cause, Place, Telling, finding, place_of_recompile
+from compilescope.advice.classify import attribute_of, grows_by_one, rule_of, sizes_of, subject_of, used_again
 from compilescope.advice.facts import Facts, Named, Rows
 from compilescope.advice.fill import fill
 from compilescope.advice.finding import Finding, Severity
+from compilescope.advice.pins import pin_of
 from compilescope.advice.recompile_diffs import diff_of
-from compilescope.advice.recompile_words import WORDS
+from compilescope.advice.recompile_variants import words_for
 from compilescope.analysis.paths import called
 from compilescope.analysis.report import Recompile
 from compilescope.analysis.worst import steps
@@ -53,6 +55,7 @@ _IMPLIED_BY = {
     "dispatch_mode_change": _MODES,
     "grad_mode_toggle": frozenset(("train_eval_toggle",)),
     "size_drift": frozenset(("per_layer_parameter_shapes",)),
+    "size_used_as_number": frozenset(("per_layer_parameter_shapes",)),
     "size_zero_or_one": frozenset(("per_layer_parameter_shapes",)),
     "container_growth": frozenset(("dict_keys_change",)),
 }
@@ -80,7 +83,7 @@ def finding_of(
     own = [n for n in group if rule_of(facts, n.row) == rule]
     head = min(own or group, key=_prominence).row
     cause = Cause(recompiles=tuple(group), limits=rows.limits_of(group), failures=rows.refusals_of(group))
-    words = WORDS[rule]
+    words = words_for(facts, rule, head)
     values = {
         "source": head.source,
         "name": attribute_of(head),
@@ -102,7 +105,27 @@ def finding_of(
         could_be_wrong=words.wrong,
         notes=(*notes, *_notes(rule, cause, head)),
     )
-    return finding(facts, cause, place_of_recompile(facts, head), telling, _severity(rule, cause))
+    found = finding(facts, cause, _place(facts, head), telling, _severity(facts, rule, cause))
+    return _without_promise(facts, cause, found)
+
+
+def _place(facts: Facts, head: Recompile) -> Place:
+    """A size that a line fixed is told at that line, which may stand in another function."""
+    pin = pin_of(facts, head)
+    if pin is None or pin.file is None:
+        return place_of_recompile(facts, head)
+    code = facts.sources.line(pin.file, pin.line)
+    return Place(pin.file, pin.line, head.function, code, head.called_from)
+
+
+def _without_promise(facts: Facts, cause: Cause, found: Finding) -> Finding:
+    """A run that ended while most graphs of the cause had served one call says nothing of further steps."""
+    saving = found.saving
+    settled = all(used_again(facts, n.row) is not False for n in cause.recompiles)
+    if saving is None or saving.per_1000_steps_s != 0.0 or settled or cause.made < _REPEATS:
+        return found
+    basis = "the recompiles, measured; most of their graphs served one call, so how many follow is unknown"
+    return replace(found, saving=replace(saving, per_1000_steps_s=None, basis=basis))
 
 
 def _prominence(named: Named[Recompile]) -> tuple[int, int, tuple[int, ...], int]:
@@ -192,12 +215,14 @@ def _ids(rows: Iterable[Named[Recompile]]) -> set[tuple[str, str]]:
     return {(n.row.process, i) for n in rows for i in n.row.compile_ids}
 
 
-def _severity(rule: str, cause: Cause) -> Severity:
+def _severity(facts: Facts, rule: str, cause: Cause) -> Severity:
     refused = any(n.row.blocked_by_limit for n in cause.recompiles)
     if all(n.row.benign for n in cause.recompiles):
         return "note"
     if refused:
         return "high"  # the limit is another cause's too, which carries its cost
+    if rule == "size_used_as_number" and all(used_again(facts, n.row) for n in cause.recompiles):
+        return "note"  # a ladder: each size has a graph that serves
     if rule in _SEVERITY:
         return _SEVERITY[rule]
     made = cause.of_slowest().made
