@@ -19,7 +19,7 @@ _MAX_IDS, _MAX_LINES = 64, 12
 _OF_TENSORS = frozenset(
     ("size", "size_one", "stride", "rank", "dtype", "device", "requires_grad", "dispatch_keys")
 )
-_CALL = re.compile(r"(?P<file>.+):(?P<line>\d+) (?P<function>\S+)")
+CALL = re.compile(r"(?P<file>.+):(?P<line>\d+) (?P<function>\S+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def identity(facts: Facts, rule: str, place: Place, subject: str) -> str:
 
 def place_of_recompile(facts: Facts, row: Recompile) -> Place:
     """A tensor that changed comes from the program: a model of an installed package stands at its call."""
-    caller = _CALL.fullmatch(row.called_from or "")
+    caller = CALL.fullmatch(row.called_from or "")
     if row.kind in _OF_TENSORS and is_installed(row.file) and caller and not is_installed(caller["file"]):
         file, line = caller["file"], int(caller["line"])
         return Place(file, line, row.function, facts.sources.line(file, line), row.called_from)

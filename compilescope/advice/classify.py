@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 
 from compilescope.advice.facts import Facts
@@ -33,6 +34,8 @@ _BY_KIND = {
 _OPTIMIZER_LR = re.compile(r"param_groups\[\d+\]\['(?:lr|momentum|weight_decay)'\]|\b_?lr\b.*param_groups")
 _PARAMETER = re.compile(r"(?:^|\.)(?:weight|bias)\b")
 _FLAGS = frozenset(("bool", "enum"))
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_ASKING = (ast.If, ast.While, ast.IfExp, ast.Assert, ast.Compare, ast.BoolOp, ast.Match, ast.Slice)
 _NEARLY_ALL = 0.8
 _INT_IN = {"container_item": "number_in_container", "object_attribute": "object_int_attribute"}
 
@@ -57,7 +60,7 @@ def rule_of(facts: Facts, row: Recompile) -> str:
         return "size_used_as_number"
     if row.kind == "symbolic_guard":
         is_number = row.holder in ("object_attribute", "container_item") and " dim " not in row.source
-        return "float_hyperparameter_python" if is_number else "branch_on_size"
+        return "float_hyperparameter_python" if is_number else _condition(facts.sources, row)
     if row.kind == "dtype" and row.holder is None:
         return "global_state_change"  # torch's default dtype
     if row.kind == "other":
@@ -167,6 +170,26 @@ def sizes_of(row: Recompile) -> list[int]:
     pairs = [*row.changes, *row.blocked_changes]
     values = [pairs[0][0], *(new for _, new in pairs)] if pairs else []
     return values if all(type(v) is int for v in values) else []
+
+
+def _condition(sources: Sources, row: Recompile) -> str:
+    """Whose condition on a size it is: where the line asks nothing, an operator of torch or Inductor does."""
+    statement = sources.statement_at(row.file, row.line)
+    if statement is None or isinstance(statement, _DEFINITIONS) or " dim " not in row.source:
+        return "branch_on_size"
+    own = any(isinstance(node, _ASKING) or _clips(node) for node in _head_of(statement))
+    return "branch_on_size" if own else "size_bound_of_torch"
+
+
+def _head_of(statement: ast.stmt) -> Iterator[ast.AST]:
+    """The nodes of a statement, of a compound one those of its first line alone."""
+    for node in ast.walk(statement):
+        if getattr(node, "lineno", 0) <= statement.lineno or not hasattr(statement, "body"):
+            yield node
+
+
+def _clips(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and dotted(node.func) in ("min", "max", "range")
 
 
 def _identity(row: Recompile) -> str:

@@ -249,6 +249,13 @@ WORDS = {
         "accept one graph per side, or choose the side outside the compiled function",
         _TWO,
     ),
+    "size_bound_of_torch": RecompileWords(
+        "accept_or_pad",
+        "torch's own code, not a branch of the program, sets a bound on {source}: {bound}",
+        "nothing: each side of the bound keeps its graph; before serving call it once with a size of each "
+        "side, or pad to sizes of one side",
+        "an operator, or Inductor's choice of code for the line, has the bound; other sizes may meet another",
+    ),
     "equal_sizes_assumed": RecompileWords(
         "mark_dynamic_or_pad",
         "two sizes were equal at first, so torch took them for one: {source}",

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from compilescope.advice.cause import Cause, Place, Telling, finding, place_of_recompile
+from compilescope.advice.cause import CALL, Cause, Place, Telling, finding, place_of_recompile
 from compilescope.advice.classify import attribute_of, grows_by_one, rule_of, sizes_of, subject_of, used_again
 from compilescope.advice.facts import Facts, Named, Rows
 from compilescope.advice.fill import fill
@@ -35,6 +35,7 @@ _ONCE_IS_RIGHT = frozenset(  # torch makes these symbolic by itself, or keeps bo
         "requires_grad_change",
         "size_zero_or_one",
         "module_flag_attribute",
+        "size_bound_of_torch",
     )
 )
 # Two values give two versions; a third compile comes from another cause that changed beside them.
@@ -65,6 +66,7 @@ _UNSPEC = {
     "global_python_state": "allow_unspec_int_on_nn_module does not help here: globals never become symbolic",
 }
 _MAX_NAMES = 4
+Grouped = tuple[str, list[Named[Recompile]]]  # a rule, and the rows that one cause has
 _REPEATS = 3  # recompiles of one cause from which it is a habit, not a warm-up
 
 
@@ -91,6 +93,7 @@ def finding_of(
         "function": head.function,
         "changes": steps([*head.changes, *head.blocked_changes], quoted=head.value_type == "str"),
         "meaning": head.meaning or "strides differ",
+        "bound": next((str(old) for old, _ in (*head.changes, *head.blocked_changes)), head.source),
         "number": str(len(set(sizes_of(head)))),
         "moves": "grows" if grows_by_one(head) else "changes",
     }
@@ -143,20 +146,44 @@ def _weight(row: Recompile) -> int:
     return row.count + row.blocked_by_limit
 
 
-def _grouped(facts: Facts, rows: Iterable[Named[Recompile]]) -> list[tuple[str, list[Named[Recompile]]]]:
+def _grouped(facts: Facts, rows: Iterable[Named[Recompile]]) -> list[Grouped]:
     functions: dict[tuple[str, str], list[Named[Recompile]]] = defaultdict(list)
     for named in rows:
         functions[_function(facts, named.row)].append(named)
-    return [pair for group in functions.values() for pair in _causes(facts, group)]
+    return _one_switch(facts, [pair for group in functions.values() for pair in _causes(facts, group)])
+
+
+def _one_switch(facts: Facts, causes: list[Grouped]) -> list[Grouped]:
+    """A function that is called under another mode calls others under it too: one cause, at the caller."""
+    kept = causes
+    for cause in causes:
+        rule, rows = cause
+        callers = {_caller(facts, n.row) for n in rows} - _functions(facts, rows)
+        home = next(
+            (o for o in kept if o[0] == rule and o is not cause and callers <= _functions(facts, o[1])), None
+        )
+        if rule in _MODES and callers and home:
+            home[1].extend(rows)
+            kept = [other for other in kept if other is not cause]
+    return kept
+
+
+def _functions(facts: Facts, rows: Iterable[Named[Recompile]]) -> set[tuple[str, str]]:
+    return {_function(facts, n.row) for n in rows}
+
+
+def _caller(facts: Facts, row: Recompile) -> tuple[str, str] | None:
+    call = CALL.fullmatch(row.called_from or "")
+    return facts.function_key(call["file"], int(call["line"]), call["function"]) if call else None
 
 
 def _function(facts: Facts, row: Recompile) -> tuple[str, str]:
     return facts.function_key(row.file, row.line, row.function)
 
 
-def _causes(facts: Facts, group: list[Named[Recompile]]) -> list[tuple[str, list[Named[Recompile]]]]:
+def _causes(facts: Facts, group: list[Named[Recompile]]) -> list[Grouped]:
     """Rows of one function: by rule and variable, then those of one rule that moved together."""
-    causes: list[tuple[str, list[Named[Recompile]]]] = []
+    causes: list[Grouped] = []
     for named in sorted(group, key=lambda n: (n.row.kind == "symbolic_guard", n.ref)):
         rule = _rule_in(facts, named, causes)
         home = next((c for c in causes if c[0] == rule and _belongs(named, c[1], rule)), None)
@@ -167,9 +194,11 @@ def _causes(facts: Facts, group: list[Named[Recompile]]) -> list[tuple[str, list
     return _without_consequences(causes)
 
 
-def _rule_in(facts: Facts, named: Named[Recompile], causes: list[tuple[str, list[Named[Recompile]]]]) -> str:
-    """A branch on a number that changes is the same cause as the number."""
-    if named.row.kind == "symbolic_guard":
+def _rule_in(facts: Facts, named: Named[Recompile], causes: list[Grouped]) -> str:
+    """A branch on a number that changes is the same cause as the number. A size is dynamic by then: its
+    branch is a cause of its own.
+    """
+    if named.row.kind == "symbolic_guard" and " dim " not in named.row.source:
         for rule, rows in causes:
             if any(n.row.source == named.row.source for n in rows):
                 return rule
@@ -191,8 +220,8 @@ def _belongs(named: Named[Recompile], rows: Iterable[Named[Recompile]], rule: st
 
 
 def _without_consequences(
-    causes: list[tuple[str, list[Named[Recompile]]]],
-) -> list[tuple[str, list[Named[Recompile]]]]:
+    causes: list[Grouped],
+) -> list[Grouped]:
     """Autocast changes dispatch keys too, validation grad mode with eval(), a layer its input's width, and
     other keys the length of a dict: what changed only in the compiles of such a cause belongs to it.
     """

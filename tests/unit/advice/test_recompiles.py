@@ -276,3 +276,61 @@ def test_other_keys_of_a_dict_explain_its_length(report: MakeReport) -> None:
         "dict_keys_change",
         "forward(): the keys of feats change between calls",
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("if x.shape[0] > 8:", "branch_on_size"),
+        ("y = a if x.shape[0] > 8 else b", "branch_on_size"),
+        ("assert n <= 8", "branch_on_size"),
+        ("y = x[:8]", "branch_on_size"),
+        ("y = x.new_zeros(min(n, 8))", "branch_on_size"),
+        ("for i in range(n):", "branch_on_size"),
+        ("y = F.relu(self.conv(x))", "size_bound_of_torch"),
+        ("total = x.mean().item()", "size_bound_of_torch"),
+        ("with torch.no_grad():", "size_bound_of_torch"),
+    ],
+)
+def test_a_bound_at_a_line_that_asks_nothing_is_torchs_own(report: MakeReport, line: str, rule: str) -> None:
+    body = "\n        if a < b:\n            pass" if line.endswith(":") else ""
+    text = f"def forward(self, x):\n    {line}{body}\n"
+    row = recompile("symbolic_guard", "x dim 0", changes=[("2 <= x dim 0 <= 8", 50)], line=2)
+    (found,) = advise(report(recompiles=[row]), {"train.py": text})
+    assert (found.rule, "2 <= x dim 0 <= 8" in found.summary) == (rule, rule == "size_bound_of_torch")
+
+
+def test_a_bound_of_unknown_source_is_not_laid_on_torch(report: MakeReport) -> None:
+    row = recompile("symbolic_guard", "x dim 0", changes=[("x dim 0 <= 8", 50)], line=1)
+    assert advise(report(recompiles=[row]))[0].rule == "branch_on_size"
+    at_function = advise(report(recompiles=[row]), {"train.py": "def forward(self, x):\n    return x\n"})
+    assert at_function[0].rule == "branch_on_size"
+
+
+def test_a_branch_on_a_size_is_no_drift_of_that_size(report: MakeReport) -> None:
+    rows = [
+        recompile("size", "x dim 0", changes=[(2, 3)]),
+        recompile("symbolic_guard", "x dim 0", changes=[("2 <= x dim 0 <= 3", 4)], compile_ids=["0/2"]),
+    ]
+    assert {f.rule for f in advise(report(recompiles=rows))} == {"size_drift", "branch_on_size"}
+
+
+MODEL = "def forward(x):\n    return hook(x)\n\ndef hook(x):\n    return x\n\ndef main():\n    forward(1)\n"
+
+
+def test_a_mode_that_reaches_a_called_function_is_one_cause(report: MakeReport) -> None:
+    def rows(caller: str) -> list[str]:
+        outer = recompile("grad_mode", "grad mode", holder=None, line=1, called_from="train.py:8 main")
+        inner = replace(outer, function="hook", line=4, called_from=caller, compile_ids=["1/1"])
+        sources = {"train.py": MODEL}
+        return [f.function or "" for f in advise(report(recompiles=[inner, outer]), sources)]
+
+    assert rows("train.py:2 forward") == ["forward"]
+    assert sorted(rows("train.py:8 main")) == ["forward", "hook"]
+
+
+def test_functions_that_call_each_other_under_another_mode_are_told_once(report: MakeReport) -> None:
+    one = recompile("grad_mode", "grad mode", holder=None, line=1, called_from="train.py:5 hook")
+    two = replace(one, function="hook", line=4, called_from="train.py:2 forward", compile_ids=["1/1"])
+    (found,) = advise(report(recompiles=[one, two]), {"train.py": MODEL})
+    assert sorted(found.refs) == ["recompiles[0]", "recompiles[1]"]
