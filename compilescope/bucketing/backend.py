@@ -33,7 +33,7 @@ from compilescope.bucketing.identify import (
     shape_env_of,
     symbols_of,
 )
-from compilescope.bucketing.options import Options, takes_options
+from compilescope.bucketing.options import Options, nearest, takes_options
 from compilescope.bucketing.padding.contract import by_name
 from compilescope.bucketing.piecewise import PiecewiseCompiler, SplitReport
 from compilescope.bucketing.preconditions import bypass_reason
@@ -44,6 +44,7 @@ from compilescope.observer import BackendReset, DispatchCount, EntryCaptured, Ev
 
 Ladder = BucketLadder | Mapping[str, BucketLadder] | LadderProduct
 
+_WRITE = "Write BucketLadder.pins([256, 512]) | BucketLadder.range(1, 8192)."
 _numbers = itertools.count(1)
 
 
@@ -60,7 +61,7 @@ class BucketedBackend:
     @takes_options
     def __init__(self, ladder: Ladder, dims: Dims, **options: Any) -> None:
         self.name = self.__name__ = f"bucketed-{next(_numbers)}"
-        self.options = Options(**options)
+        self.options = Options.named(options)
         check_dims(dims)
         self.dims = dims
         self.ladder = product_of(ladder, dims, self.options.only, self.options.budget)
@@ -277,25 +278,38 @@ def product_of(
     ladder: Ladder, dims: Dims, only: Sequence[Mapping[str, int]] | None, budget: int | None
 ) -> LadderProduct:
     """``ladder`` in its general form, checked against ``dims``. Raises UsageError."""
+    if only is not None and not only:
+        raise UsageError("only=[] leaves no combination", hint="Leave it out to make all of them.")
     if isinstance(ladder, LadderProduct):
         product = ladder
     else:
         limits = {} if budget is None else {"budget": budget}
         product = LadderProduct.of(_by_name(ladder, dims), only, **limits)
-    named = {name for by_dim in dims.values() for name in by_dim.values()}
+    named = {name for by_dim in dims.values() for name in by_dim.values() if name is not None}
     missing = [name for name in product.names if name not in named]
     if missing:
         raise UsageError(f"no dimension in dims is named {missing[0]!r}, which has a ladder")
+    for name in sorted(named.difference(product.names)):
+        near = nearest(name, product.names)
+        if near is not None:
+            hint = f"Did you mean {near!r}? None marks a dimension that varies and has no ladder."
+            raise UsageError(f"dims names {name!r}, which has no ladder", hint=hint)
+    if not any((product.exact(), product.pads(), product.ranges())):
+        raise UsageError("the ladder has no rung", hint=_WRITE)
     return product
 
 
 def _by_name(ladder: Any, dims: Dims) -> Mapping[str, BucketLadder]:
     if isinstance(ladder, Mapping):
+        for name, each in ladder.items():
+            if not isinstance(each, BucketLadder):
+                raise UsageError(f"the ladder of {name!r} is {each!r}", hint=_WRITE)
         return ladder
     if not isinstance(ladder, BucketLadder):
-        hint = "Write BucketLadder.pins([256, 512]) | BucketLadder.range(1, 8192)."
-        raise UsageError(f"the ladder is {ladder!r}", hint=hint)
+        raise UsageError(f"the ladder is {ladder!r}", hint=_WRITE)
     names = list(dict.fromkeys(name for by_dim in dims.values() for name in by_dim.values() if name))
+    if not names:
+        raise UsageError("dims names no dimension", hint='Write dims={"x": {0: "tokens"}}.')
     if len(names) != 1:
         raise UsageError(
             f"one ladder, but dims has {len(names)} names: {', '.join(names) or 'none'}",

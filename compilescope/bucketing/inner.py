@@ -50,6 +50,8 @@ class InnerCompiler:
         self.name = inner if isinstance(inner, str) else getattr(inner, "__name__", type(inner).__name__)
         self._inner = inner
         self._config: dict[str, Any] = {}
+        if not isinstance(inner, str) and not callable(inner):
+            raise UsageError(f"inner={inner!r} is neither the name of a compiler nor a callable")
         if inner == "inductor":
             self._config = dict(torch._TorchCompileInductorWrapper(mode, dict(options or {}), None).config)
         elif mode is not None or options is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -62,6 +63,17 @@ class Options:
         if self.cuda_graphs not in (False, True, "shared", "pieces"):
             raise UsageError(f"cuda_graphs={self.cuda_graphs!r} is neither a bool nor 'shared' nor 'pieces'")
 
+    @classmethod
+    def named(cls, given: Mapping[str, Any]) -> Options:
+        """Raises TypeError for a name that is none, as a call does, but says which was meant."""
+        names = [each.name for each in fields(cls)]
+        for name in given:
+            if name not in names:
+                near = nearest(name, names)
+                hint = f"did you mean {near!r}?" if near else f"there are {', '.join(names)}"
+                raise TypeError(f"there is no option {name!r}: {hint}")
+        return cls(**given)
+
     def given(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
@@ -70,6 +82,11 @@ class Options:
         if self.split_ops is None:
             return InnerCompiler(self.inner, self.mode, self.options)
         return PiecewiseCompiler(self.split_ops, self.inner, self.mode, self.options)
+
+
+def nearest(name: str, names: Sequence[str]) -> str | None:
+    """Which of ``names`` was probably meant, if any."""
+    return next(iter(difflib.get_close_matches(name, names, 1)), None)
 
 
 def takes_options(function: _Described) -> _Described:

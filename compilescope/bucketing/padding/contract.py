@@ -54,8 +54,16 @@ def by_name(
 ) -> dict[str, tuple[Pad, ...]]:
     """The contracts of each name whose ladder has pads. Raises UsageError where they do not fit ``dims``."""
     found: dict[str, list[Pad]] = {name: [] for name in padded}
+    if isinstance(contracts, Pad):
+        raise UsageError("pad is a list of contracts, not one", hint='Write pad=[Pad("x", 0, 0.0)].')
     contracts = tuple(contracts)
+    seen: set[tuple[str, int]] = set()
     for each in contracts:
+        if not isinstance(each, Pad):
+            raise UsageError(f"pad has {each!r}", hint='Write pad=[Pad("x", 0, 0.0)].')
+        if (each.arg, each.dim) in seen:
+            raise UsageError(f"dimension {each.dim} of {each.arg!r} has two contracts")
+        seen.add((each.arg, each.dim))
         name = dims.get(each.arg, {}).get(each.dim)
         if name is None:
             raise UsageError(f"dimension {each.dim} of {each.arg!r} has no name in dims, and a contract")

@@ -173,7 +173,7 @@ def test_a_tensor_subclass_is_bypassed(check: Any) -> None:
     [
         (BucketLadder.pins([16]), {"y": {0: "tokens"}}, "the model takes x"),
         (BucketLadder.pins([16]), {"x": {0: "a", 1: "b"}}, "one ladder, but dims has 2 names: a, b"),
-        (BucketLadder.pins([16]), {}, "one ladder, but dims has 0 names"),
+        (BucketLadder.pins([16]), {}, "dims names no dimension"),
         ({"rows": BucketLadder.pins([16])}, {"x": {0: "tokens"}}, "named 'rows'"),
         (BucketLadder.pads([16]), {"x": {0: "tokens"}}, "no contract says how to pad"),
     ],
