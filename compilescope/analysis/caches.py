@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from compilescope.analysis.bundles import NAME as BUNDLE
 from compilescope.analysis.report import CacheTotals, Graph, Missing, Profile
-from compilescope.model import PgoLookup, Process
+from compilescope.model import CacheEvent, CompileId, PgoLookup, Process
 
 _NO_REMOTE = "no remote cache was asked: torch's remote caches are off, as they are without a server set up"
 _LOG_PGO = "a TORCH_TRACE log tells only of profiles that were found"
@@ -80,10 +80,29 @@ def _why_no_profile(processes: Sequence[Process]) -> str:
     return _NOT_YET
 
 
-def served_from_cache(totals: CacheTotals) -> str | None:
-    """ "3 of 4 graphs came from the compile cache", None when none did."""
-    hits = totals.fx_graph.get("hit", 0) + totals.aot_autograd.get("hit", 0)
-    asked = hits + totals.fx_graph.get("miss", 0) + totals.fx_graph.get("bypass", 0)
-    if not hits:
+def served_from_cache(processes: Sequence[Process]) -> str | None:
+    """ "3 of 4 compiled graphs came from a cache, ..", None when none did."""
+    served = asked = 0
+    for process in processes:
+        graphs = Counter(graph.compile for graph in process.graphs)
+        events: dict[CompileId | None, list[CacheEvent]] = defaultdict(list)
+        for event in process.caches:
+            events[event.compile].append(event)
+        for compile_id, found in events.items():
+            hits, all_ = _graphs(found, graphs[compile_id] if compile_id else 0)
+            served, asked = served + hits, asked + all_
+    if not served:
         return None
-    return f"{hits} of {asked} compiled graphs came from a cache, so a first run takes longer"
+    return f"{served} of {asked} compiled graphs came from a cache, so a first run takes longer"
+
+
+def _graphs(events: Sequence[CacheEvent], captured: int) -> tuple[int, int]:
+    """Graphs of one compile that a cache served, of how many. AOTAutograd's cache is asked once for a graph;
+    that of FX graphs once for its forward and once for its backward, also below a hit of AOTAutograd's.
+    """
+    whole = [event.outcome for event in events if event.cache == "aot_autograd"]
+    parts = [event.outcome for event in events if event.cache == "fx_graph"]
+    asked = len(whole) or max(captured, 1)
+    if parts and set(parts) == {"hit"}:
+        return asked, asked
+    return whole.count("hit"), asked

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from compilescope.analysis.caches import cache_totals, served_from_cache
+from compilescope.analysis.caches import served_from_cache
 from compilescope.analysis.failures import failed
 from compilescope.analysis.index import Index
 from compilescope.analysis.paths import called
@@ -22,7 +22,7 @@ def diagnoses(indexes: Sequence[Index], skips: Sequence[Skip]) -> list[Diagnosis
     found = []
     if not any(p.graphs for p in processes):
         found = _nothing_compiled(indexes, skips)
-    cached = served_from_cache(cache_totals(processes, ()))
+    cached = served_from_cache(processes)
     if cached:
         found.append(Diagnosis("served_from_cache", cached + "."))
     late = [p for p in processes if p.late]

@@ -9,8 +9,8 @@ import pytest
 from model_values import compiled, graph, place, process
 
 from compilescope.analysis.bundles import triton_bundle
-from compilescope.analysis.caches import cache_totals
-from compilescope.model import PgoLookup, Process
+from compilescope.analysis.caches import cache_totals, served_from_cache
+from compilescope.model import CacheEvent, CompileId, PgoLookup, Process
 from compilescope.model.inductor import CacheOutcome
 
 META = "TritonBundlerMetadata(cached_kernel_names=[{}], statically_launched_kernel_names=[{}])"
@@ -82,3 +82,32 @@ def test_without_bundling_the_look_up_is_bypassed() -> None:
     assert found is not None
     assert found.outcome == "bypass"
     assert "bundle_triton_into_fx_graph_cache" in (found.reason or "")
+
+
+AOT_HIT = (("fx_graph", "hit"), ("fx_graph", "hit"), ("aot_autograd", "hit"))  # a forward and its backward
+MISSED = (("aot_autograd", "miss"), ("fx_graph", "miss"), ("fx_graph", "miss"))
+
+
+@pytest.mark.parametrize(
+    ("frames", "told"),
+    [
+        ([AOT_HIT, AOT_HIT], "2 of 2"),
+        ([AOT_HIT, MISSED], "1 of 2"),
+        ([AOT_HIT[1:]], "1 of 1"),  # inference: no backward
+        ([AOT_HIT[:2]], "1 of 1"),  # AOTAutograd's cache is off
+        ([(("aot_autograd", "bypass"), ("fx_graph", "hit"))], "1 of 1"),
+        ([(("aot_autograd", "miss"), ("fx_graph", "hit"), ("fx_graph", "miss")), AOT_HIT], "1 of 2"),
+        ([MISSED + MISSED + AOT_HIT], "1 of 3"),  # rungs of one ladder are compiled under one id
+        ([MISSED], None),
+    ],
+)
+def test_a_graph_served_by_a_cache_is_one_however_many_caches_were_asked(
+    frames: list[tuple[tuple[str, str], ...]], told: str | None
+) -> None:
+    events = [
+        CacheEvent(cache, outcome, CompileId(0, frame, 0))
+        for frame, found in enumerate(frames)
+        for cache, outcome in found
+    ]
+    expected = f"{told} compiled graphs came from a cache, so a first run takes longer" if told else None
+    assert served_from_cache([_process(caches=tuple(events))]) == expected
