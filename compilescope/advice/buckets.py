@@ -1,67 +1,102 @@
-"""Rules for the rungs of a bucket ladder, where a bucketed backend reported them."""
+"""Rules for the rungs of a bucket ladder, where a bucketed backend reported them.
+
+A function is captured several times: in each grad mode, and for sizes of 1, which torch keeps apart. Its
+graphs are looked at together, since a call finds its rung in whichever of them takes it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
-from typing import Any
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from compilescope.advice.cause import Cause, Place, Telling, finding, with_cost
 from compilescope.advice.facts import Facts, Rows
 from compilescope.advice.finding import Amount, Finding, Saving, Severity
 from compilescope.advice.of_frame import with_saving
+from compilescope.analysis.buckets import LADDER
+from compilescope.analysis.report import Bucket
 from compilescope.units import count, seconds
 
 _WASTE = 0.25  # of all rows computed
 _OUTSIDE = 0.25  # of all calls
+_MAX_NAMES = 4
+_NUMBER = re.compile(r"\d[\d.]*(?:e[+-]?\d+)?")
 _COULD_BE_WRONG = {
-    "bucket_refused": "another captured graph of the same function may admit the rung",
+    "bucket_refused": "no call of this or of later runs may have the sizes of the rung",
     "bucket_never_hit": "the sizes may come in other runs: this one may have been too short",
     "bucket_ladder_poor_fit": "padded rows cost little where the device is not the bottleneck",
     "bucket_traffic_outside": "the dynamic artifact may be as fast at those sizes: measure it",
     "bucket_does_not_pay": "the run was a short trial of a long one, or the cache is warm next time",
 }
-_LADDER = ("pin", "pad", "range")
-_SERVED = (*_LADDER, "dynamic", "eager")
 
 
 def buckets(facts: Facts, _rows: Rows) -> Iterator[Finding]:
-    ladders: dict[str, list[Mapping[str, Any]]] = {}
-    for bucket in facts.report.buckets:
-        ladders.setdefault(str(bucket.graph), []).append(asdict(bucket))
-    for graph, rungs in ladders.items():
-        yield from _refused(facts, graph, rungs)
-        yield from _unused(facts, graph, rungs)
-        yield from _padding(facts, graph, rungs)
-        yield from _outside(facts, graph, rungs)
-        yield from _unpaid(facts, graph, rungs)
+    functions: dict[tuple[object, ...], list[Bucket]] = defaultdict(list)
+    for row in facts.report.buckets:
+        functions[row.backend, row.function, row.file or row.graph, row.line].append(row)
+    for rungs in functions.values():
+        yield from _refused(facts, rungs)
+        yield from _unused(facts, rungs)
+        yield from _padding(facts, rungs)
+        yield from _outside(facts, rungs)
+        yield from _unpaid(facts, rungs)
 
 
-def _refused(facts: Facts, graph: str, rungs: list[Mapping[str, Any]]) -> Iterator[Finding]:
+def _refused(facts: Facts, rungs: Sequence[Bucket]) -> Iterator[Finding]:
+    """One finding for each guard, or other reason, with all the rungs it forbids."""
+    causes: dict[str, list[Bucket]] = defaultdict(list)
+    for rung in _told(rungs):
+        causes[rung.guard or _NUMBER.sub("N", rung.refused or "")].append(rung)
+    for cause, forbidden in causes.items():
+        first, labels = forbidden[0], _labels(forbidden)
+        one = len(labels) == 1
+        why = ", ".join(filter(None, (first.refused, first.guard, first.user_line)))
+        yield _finding(
+            facts,
+            forbidden,
+            "bucket_refused",
+            "fix_or_drop_rung",
+            f"the rung {labels[0]} was refused: {why}"
+            if one
+            else f"{len(labels)} rungs were refused, {_few(labels)}: {why}",
+            f"remove what forbids {'it' if one else 'them'}, or take {'the rung' if one else 'them'} off "
+            "the ladder",
+            severity="medium",
+            subject=cause,
+        )
+
+
+def _told(rungs: Sequence[Bucket]) -> list[Bucket]:
+    """Refusals of rungs that no graph of the state has. Where a guard or a line explains one, it is told
+    rather than that a size is 1 in another graph.
+    """
+    refused = [rung for rung in rungs if rung.refused and not rung.elsewhere and rung.live]
+    explained = {(rung.state, rung.rung) for rung in refused if rung.guard or rung.user_line}
+    return [
+        rung for rung in refused if rung.guard or rung.user_line or (rung.state, rung.rung) not in explained
+    ]
+
+
+def _unused(facts: Facts, rungs: Sequence[Bucket]) -> Iterator[Finding]:
+    """Compiled, and used by no call in any state, where other rungs or artifacts were."""
+    if not any(rung.hits for rung in rungs):
+        return
+    by_label: dict[str, list[Bucket]] = defaultdict(list)
     for rung in rungs:
-        if rung.get("refused"):
-            yield _finding(
-                facts,
-                graph,
-                "bucket_refused",
-                "fix_or_drop_rung",
-                f"the rung {_label(rung)} was refused: {rung['refused']}",
-                "remove what forbids it, or take the rung off the ladder",
-                severity="medium",
-                subject=_dims(rung),
-            )
-
-
-def _unused(facts: Facts, graph: str, rungs: list[Mapping[str, Any]]) -> Iterator[Finding]:
-    idle = [r for r in rungs if r.get("hits") == 0 and (r.get("compile_s") or 0) > 0]
+        if rung.kind in LADDER and rung.compile_s:
+            by_label[_label(rung)].append(rung)
+    idle = [rung for same in by_label.values() if all(each.hits == 0 for each in same) for rung in same]
     if idle:
-        spent = sum(float(r["compile_s"]) for r in idle)
+        spent = sum(rung.compile_s or 0.0 for rung in idle)
+        labels = _labels(idle)
         found = _finding(
             facts,
-            graph,
+            idle,
             "bucket_never_hit",
             "refit_ladder",
-            f"{count(len(idle), 'rung')} compiled and never used: " + ", ".join(map(_label, idle[:4])),
+            f"{count(len(labels), 'rung')} compiled and never used: {_few(labels)}",
             "take them off the ladder, or warm them up only where their sizes occur",
             severity="low",
             subject="unused",
@@ -72,13 +107,13 @@ def _unused(facts: Facts, graph: str, rungs: list[Mapping[str, Any]]) -> Iterato
         )
 
 
-def _padding(facts: Facts, graph: str, rungs: list[Mapping[str, Any]]) -> Iterator[Finding]:
-    padded = sum(int(r.get("padded_rows") or 0) for r in rungs)
-    computed = sum(int(r.get("hits") or 0) * _rows_of(r) for r in rungs)
+def _padding(facts: Facts, rungs: Sequence[Bucket]) -> Iterator[Finding]:
+    padded = sum(rung.padded_rows or 0 for rung in rungs)
+    computed = sum((rung.hits or 0) * _rows_of(rung) for rung in rungs)
     if computed and padded / computed >= _WASTE:
         found = _finding(
             facts,
-            graph,
+            rungs,
             "bucket_ladder_poor_fit",
             "refit_ladder",
             f"{padded:,} of {computed:,} rows computed were padding",
@@ -89,25 +124,28 @@ def _padding(facts: Facts, graph: str, rungs: list[Mapping[str, Any]]) -> Iterat
         yield with_cost(found, {"padded_rows": Amount(padded, "counted", "rows added by padding")})
 
 
-def _outside(facts: Facts, graph: str, rungs: list[Mapping[str, Any]]) -> Iterator[Finding]:
+def _outside(facts: Facts, rungs: Sequence[Bucket]) -> Iterator[Finding]:
     """Calls that no rung of the ladder was made for."""
-    hits = {kind: sum(int(r.get("hits") or 0) for r in rungs if r.get("kind") == kind) for kind in _SERVED}
-    served, fallen = sum(hits.values()), hits["dynamic"] + hits["eager"]
-    if not any(r.get("kind") in _LADDER for r in rungs) or not served or fallen / served < _OUTSIDE:
+    others = [rung for rung in rungs if rung.kind not in LADDER and rung.hits]
+    served, fallen = sum(rung.hits or 0 for rung in rungs), sum(rung.hits or 0 for rung in others)
+    if not any(rung.kind in LADDER for rung in rungs) or not served or fallen / served < _OUTSIDE:
         return
-    sizes = [s for r in rungs if r.get("kind") in ("dynamic", "eager") for s in r.get("sizes") or ()]
-    common = sorted((s for s in sizes if s.get("values")), key=lambda s: -int(s.get("count") or 0))[:4]
-    named = ", ".join(" x ".join(str(v) for v in s["values"].values()) for s in common)
-    by = "run eager" if hits["eager"] else "go to the dynamic artifact"
+    sizes = sorted(
+        (size for rung in others for size in rung.sizes if size.values), key=lambda size: -size.count
+    )
+    named = ", ".join(
+        " x ".join(map(str, values.values())) for size in sizes[:_MAX_NAMES] if (values := size.values)
+    )
+    eager = [rung for rung in others if rung.kind == "eager" and rung.bypassed is None]
     found = _finding(
         facts,
-        graph,
+        others,
         "bucket_traffic_outside",
         "refit_ladder",
-        f"{fallen:,} of {served:,} calls came with sizes that are not on the ladder, and {by}"
+        f"{fallen:,} of {served:,} calls came with sizes that are not on the ladder, and {_ways(others)}"
         + (f": {named}" if named else ""),
         "plan the ladder from the sizes that came: compilescope ladder RECORDING",
-        severity="medium" if hits["eager"] else "low",
+        severity="medium" if eager else "low",
         subject="outside",
     )
     yield replace(
@@ -115,16 +153,26 @@ def _outside(facts: Facts, graph: str, rungs: list[Mapping[str, Any]]) -> Iterat
     )
 
 
-def _unpaid(facts: Facts, graph: str, rungs: list[Mapping[str, Any]]) -> Iterator[Finding]:
+def _ways(others: Iterable[Bucket]) -> str:
+    """Where such calls go; the worst where they go several ways."""
+    ways = {"bypassed" if rung.bypassed else rung.kind: rung.bypassed for rung in others}
+    if "eager" in ways:
+        return "run eager"
+    if "dynamic" in ways:
+        return "go to the dynamic artifact"
+    return f"go to a graph without rungs, since {ways['bypassed']}"
+
+
+def _unpaid(facts: Facts, rungs: Sequence[Bucket]) -> Iterator[Finding]:
     """Certain only where compiling the static rungs took longer than everything else together."""
-    used = [r for r in rungs if r.get("kind") in ("pin", "pad") and r.get("hits") and r.get("compile_s")]
-    spent = sum(float(r["compile_s"]) for r in used)
+    used = [rung for rung in rungs if rung.kind in ("pin", "pad") and rung.hits and rung.compile_s]
+    spent = sum(rung.compile_s or 0.0 for rung in used)
     wall, compiling = facts.report.recording.wall_s, facts.report.totals.compile_wall_s
     if not used or wall is None or compiling is None or spent <= (rest := max(wall - compiling, 0.0)):
         return
     found = _finding(
         facts,
-        graph,
+        used,
         "bucket_does_not_pay",
         "refit_ladder",
         f"{count(len(used), 'static rung')} took {seconds(spent)} to compile, more than all of the run that "
@@ -138,7 +186,7 @@ def _unpaid(facts: Facts, graph: str, rungs: list[Mapping[str, Any]]) -> Iterato
 
 def _finding(
     facts: Facts,
-    graph: str,
+    rungs: Sequence[Bucket],
     rule: str,
     fix_kind: str,
     summary: str,
@@ -147,8 +195,9 @@ def _finding(
     severity: Severity,
     subject: str,
 ) -> Finding:
+    graph = rungs[0].graph
     row = next((g for g in facts.report.graphs if g.compile_id == graph), None)
-    place = Place(row.file, row.line, row.function) if row else Place(None, None, graph)
+    place = Place(row.file, row.line, row.function) if row else Place(None, None, str(graph))
     name = f"{place.function}()" if row else f"graph {graph}"
     telling = Telling(
         rule, fix_kind, f"{name}: {summary}", fix, subject, could_be_wrong=_COULD_BE_WRONG[rule]
@@ -160,19 +209,23 @@ def _saving(found: Finding, spent_s: float) -> Finding:
     return with_saving(found, Saving(round(spent_s, 6), 0.0, "compiles of rungs without a call, measured"))
 
 
-def _label(rung: Mapping[str, Any]) -> str:
+def _labels(rungs: Iterable[Bucket]) -> list[str]:
+    return list(dict.fromkeys(map(_label, rungs)))
+
+
+def _few(labels: Sequence[str]) -> str:
+    more = len(labels) - _MAX_NAMES
+    between = "; " if any("," in label for label in labels) else ", "
+    return between.join(labels[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _label(rung: Bucket) -> str:
     """As the ladder calls it, and so the tables of rungs: "<=16", "dynamic"."""
-    return str(rung.get("rung") or _dims(rung))
+    return rung.rung or " x ".join(map(str, rung.dims.values()))
 
 
-def _dims(rung: Mapping[str, Any]) -> str:
-    dims = rung.get("dims")
-    return " x ".join(str(v) for v in dims.values()) if isinstance(dims, Mapping) else str(dims)
-
-
-def _rows_of(rung: Mapping[str, Any]) -> int:
-    dims = rung.get("dims")
-    values = [v for v in dims.values() if isinstance(v, int)] if isinstance(dims, Mapping) else []
+def _rows_of(rung: Bucket) -> int:
+    values = [value for value in rung.dims.values() if isinstance(value, int)]
     product = 1
     for value in values:
         product *= value

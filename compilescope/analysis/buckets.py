@@ -16,6 +16,8 @@ from compilescope.model import BucketEvent, CompileId, Dispatch
 _EntryKey = tuple[str, int]
 _LABEL = re.compile(r"^(\d+)$")
 _EAGER = ("eager", "bypassed")
+LADDER = ("pin", "pad", "range")
+"""Kinds of rungs that a ladder has; the others are what serves the calls that no rung takes."""
 
 
 @dataclass(slots=True)
@@ -24,6 +26,7 @@ class _Entry:
 
     compile: CompileId | None
     graph: str | None
+    state: str | None = None
     names: tuple[str, ...] = ()
     bypassed: str | None = None
     live: bool = True
@@ -46,7 +49,19 @@ def buckets(index: Index) -> list[Bucket]:
             served = _with_hits(row, counts, has_counts)
             padded = _with_padding(served, counts, entry.copies.get(label))
             rows.append(_placed(index, entry, replace(padded, **entry.graphs.get(label, {}))))
-    return rows
+    return _with_homes(rows)
+
+
+def _with_homes(rows: Sequence[Bucket]) -> list[Bucket]:
+    """Dynamo captures a function several times, for sizes of 1 and other guards: what one graph refuses,
+    another of the same state may have.
+    """
+    homes = {_home(row) for row in rows if row.kind in LADDER and not row.refused and not row.failed}
+    return [replace(row, elsewhere=_home(row) in homes) if row.refused else row for row in rows]
+
+
+def _home(row: Bucket) -> tuple[object, ...]:
+    return row.backend, row.file or row.graph, row.line, row.function, row.state, row.live, row.rung
 
 
 def _entries(events: Sequence[BucketEvent]) -> dict[_EntryKey, _Entry]:
@@ -63,6 +78,7 @@ def _entries(events: Sequence[BucketEvent]) -> dict[_EntryKey, _Entry]:
             symbols = fields.get("symbols") or ()
             entry.names = tuple(str(s["name"]) for s in symbols if s.get("name"))
             entry.bypassed = _text(fields.get("bypassed"))
+            entry.state = _text(fields.get("state"))
         elif event.event == "RungVerified":
             _verify(entry, fields)
         elif event.event in ("GraphRecorded", "GraphSkipped"):
@@ -108,7 +124,7 @@ def _of_event(name: str, key: _EntryKey, entry: _Entry, fields: Mapping[str, Any
 
 
 def _unannounced(key: _EntryKey, entry: _Entry, label: str, counts: Sequence[Dispatch]) -> Bucket:
-    """Calls served by no rung: eagerly, or by a graph that has none."""
+    """Calls served by no rung: eagerly, or by a graph that has none and was compiled as it came."""
     outcome = counts[0].outcome if counts else "eager"
     kind = "eager" if outcome in _EAGER else outcome
     return Bucket(
@@ -118,7 +134,7 @@ def _unannounced(key: _EntryKey, entry: _Entry, label: str, counts: Sequence[Dis
         rung=label,
         backend=key[0],
         entry=key[1],
-        refused=entry.bypassed if outcome == "bypassed" else None,
+        bypassed=entry.bypassed if outcome == "bypassed" else None,
     )
 
 
@@ -200,6 +216,7 @@ def _placed(index: Index, entry: _Entry, row: Bucket) -> Bucket:
     return replace(
         row,
         live=entry.live,
+        state=entry.state,
         process=index.process.id,
         function=place.function if place else None,
         file=index.paths.show(place.file) if place else None,

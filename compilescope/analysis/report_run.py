@@ -149,7 +149,9 @@ class Bucket:
     pool_bytes: int | None = None  # held by all of the backend's graphs when it was recorded
     graphs_each: int | None = None  # CUDA graphs that one recording is: several where pieces have their own
     refused: str | None = None
+    elsewhere: bool = False  # refused here; another graph of the function, in the same state, has the rung
     failed: str | None = None
+    bypassed: str | None = None  # why the graph has no rungs at all
     cache: str | None = None
     kernels: int | None = None
     sizes: list[BucketSize] = field(default_factory=list)
@@ -163,6 +165,7 @@ class Bucket:
     split_from: str | None = None
     made: list[RungCode] = field(default_factory=list)
     live: bool = True  # False: dropped by a reset; its counts stay
+    state: str | None = None  # in which the graph was captured: gradients, autocast
     file: str | None = None
     line: int | None = None
     function: str | None = None

@@ -17,8 +17,9 @@ from compilescope.recording import open_recording
 NOTHING_TO_TELL = {
     "Aot": "backward_ops donated forward_ops inference_ops joint_ops saved_bytes_expr",
     "Bucket": (
-        "cache compile_s copied_bytes cuda_graph_skip cuda_graphs failed graphs_each guard hits kernels "
-        "padded_rows padded_share pool_bytes refused replay_bytes same_code_as split_from user_line verified"
+        "bypassed cache compile_s copied_bytes cuda_graph_skip cuda_graphs failed graphs_each guard hits "
+        "kernels padded_rows padded_share pool_bytes refused replay_bytes same_code_as split_from "
+        "user_line verified"
     ),
     "CacheMiss": "compared_with",
     "CacheOutcome": "reason saved_s",

@@ -216,7 +216,9 @@ Bucket.replay_bytes  Bytes a replay copies into static buffers
 Bucket.pool_bytes  Device memory held by all CUDA graphs of its backend when it was recorded
 Bucket.graphs_each  CUDA graphs that one recording is: one for each piece of a split graph, two in training
 Bucket.refused  Why the graph cannot have this rung
+Bucket.elsewhere  True where another graph of the function, captured in the same state, has the refused rung
 Bucket.failed  The error of its compile
+Bucket.bypassed  Why the graph has no rungs: it is compiled as it came
 Bucket.cache  hit, miss, bypass or none
 Bucket.kernels  Kernels in it
 Bucket.sizes  Calls by the sizes they came with
@@ -229,6 +231,7 @@ Bucket.predicate  What must hold besides the sizes
 Bucket.same_code_as  Rung with identical code whose artifact it shares
 Bucket.split_from  Range it is a part of
 Bucket.live  False after a reset: it serves no more calls
+Bucket.state  Grad mode, autocast and determinism in which the graph was captured
 Bucket.file  {file}
 Bucket.line  {line}
 Bucket.function  Function the graph comes from

@@ -1,0 +1,117 @@
+"""Bucketed programs that do as they should: what a warm-up makes on purpose is no finding about them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from compilescope.advice import examine
+from compilescope.launch import Target, run_program
+from compilescope.model import load
+from compilescope.recording import open_recording
+
+SETUP = """
+import torch
+from compilescope import BucketLadder, bucketed
+from compilescope.bucketing import Pad
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        {before}return self.linear(x).relu()
+
+pads = BucketLadder.pads
+"""
+SERVED = (
+    SETUP.format(before="")
+    + """
+model = bucketed(Model(), {"B": pads([4, 8]), "T": pads([8, 16])}, {"x": {0: "B", 1: "T"}},
+                 pad=[Pad("x", 0), Pad("x", 1)], inner="aot_eager")
+with torch.no_grad():
+    model.warm_up(torch.randn(3, 5, 8), grad=False, progress=False)
+    for _ in range(10):
+        for sizes in ((4, 8), (4, 16), (8, 8), (8, 16)):
+            model(torch.randn(*sizes, 8))
+"""
+)
+TRAINED = (
+    SETUP.format(before="")
+    + """
+model = bucketed(Model(), pads([8, 16, 32]), {"x": {0: "n"}}, pad=[Pad("x", 0)], inner="aot_eager")
+model.warm_up(torch.randn(5, 8), progress=False)
+for size in [8, 7, 16, 15] * 10 + [1, 40]:
+    model(torch.randn(size, 8)).sum().backward()
+"""
+)
+REFUSED = (
+    SETUP.format(before="x = x * 2 if x.shape[0] % 4 == 1 else x\n        ")
+    + """
+model = bucketed(Model(), BucketLadder.pins([8, 16, 32]), {"x": {0: "n"}}, inner="aot_eager", build="capture")
+for size in [9, 13] * 10:
+    with torch.no_grad():
+        model(torch.randn(size, 8))
+    model(torch.randn(size, 8)).sum().backward()
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def examined(tmp_path_factory):
+    """Report and findings of a program, which is run once for all tests."""
+    done = {}
+
+    def of(code):
+        if code not in done:
+            folder, before = tmp_path_factory.mktemp("program"), Path.cwd()
+            os.chdir(folder)
+            try:
+                Path("serve.py").write_text(code)
+                run_program(Target("script", "serve.py"), output=Path("run"), say=lambda _: None)
+                done[code] = examine(load(open_recording(Path("run"))))
+            finally:
+                os.chdir(before)
+            assert done[code][0].recording.exit_status == 0
+        return done[code]
+
+    return of
+
+
+@pytest.fixture(autouse=True)
+def no_job_id(monkeypatch):
+    monkeypatch.delenv("TORCH_COMPILE_JOB_ID", raising=False)
+
+
+def test_a_rung_that_another_graph_of_the_function_has_is_not_refused(examined):
+    report, found = examined(SERVED)
+    refused = [rung for rung in report.buckets if rung.refused]
+    assert len(refused) == 8  # by the graphs that the warm-up made for sizes of 1
+    assert all(rung.elsewhere and rung.state == "no grad" for rung in refused)
+    assert [finding.summary for finding in found if finding.rule.startswith("bucket_")] == []
+
+
+def test_copies_for_another_grad_mode_and_fallbacks_are_not_rungs_without_use(examined):
+    report, found = examined(TRAINED)
+    idle = {(rung.rung, rung.state) for rung in report.buckets if rung.hits == 0}
+    assert {("<=8", "no grad"), ("<=16", "no grad"), ("dynamic", "no grad")} <= idle
+    (unused,) = [finding for finding in found if finding.rule == "bucket_never_hit"]
+    assert unused.summary.endswith("1 rung compiled and never used: <=32")
+    assert not any(finding.rule == "bucket_refused" for finding in found)
+
+
+def test_a_graph_without_rungs_has_refused_none(examined):
+    report, _ = examined(TRAINED)
+    (bypassed,) = [rung for rung in report.buckets if rung.bypassed]
+    assert (bypassed.rung, bypassed.hits, bypassed.refused) == ("bypassed", 1, None)
+    assert bypassed.bypassed.startswith("n is x.size(0) == 1")
+
+
+def test_rungs_that_one_guard_forbids_are_one_finding(examined):
+    _, found = examined(REFUSED)
+    (refused,) = [finding for finding in found if finding.rule == "bucket_refused"]
+    assert "3 rungs were refused, 8, 16, 32: a guard of the trace excludes this size" in refused.summary
+    assert "serve.py:12" in refused.summary
