@@ -39,7 +39,7 @@ def history_worst() -> list[r.Worst]:
         r.Worst(
             "limit_hit", "attend() recompiles because a list grows", SCRIPT, 8, "attend", "for h in history:",
             "len(history) 0 -> 1 -> ... -> 8",
-            "0.60 s in 7 recompiles (measured), 4 eager calls, and all later calls",
+            "0.60 s in 7 recompiles (measured), 4 eager calls, and later calls that fit no graph",
             "torch's own warning blames len(stats): it changed twice, history on all 8; fixing stats alone "
             "will not help",
             f"{SCRIPT}:19 main",

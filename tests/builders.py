@@ -33,7 +33,7 @@ def history_grows() -> r.Report:
         verdict=r.Verdict(
             [
                 "Compiling took 0.86 s of 1.15 s (75 %).",
-                "attend() hit the recompile limit and now runs WITHOUT torch.compile.",
+                "attend() hit the recompile limit: 4 of its 12 calls ran WITHOUT torch.compile.",
                 "It did not settle: every call differed.",
             ],
             0.748,
@@ -96,7 +96,7 @@ def _rich() -> r.Report:
             compile_share=0.134,
             sentences=[
                 "Compiling took 1.90 s of 14 s (13 %).",
-                "attend() hit the recompile limit and now runs WITHOUT torch.compile.",
+                "attend() hit the recompile limit: 4 of its 12 calls ran WITHOUT torch.compile.",
                 "An if on a tensor leaves the graph 200 times.",
             ],
         ),

@@ -23,7 +23,7 @@ def unexplained_limits(facts: Facts, rows: Rows) -> Iterator[Finding]:
         telling = Telling(
             rule="recompile_limit_hit",
             fix_kind="see_guard",
-            summary=f"{called(row.function)} hit the recompile limit and runs without torch.compile",
+            summary=f"{called(row.function)} hit the recompile limit: what fits no graph of it runs eager",
             fix="find what changes between calls" + (f": torch last named {last}" if last else ""),
             subject=last or "limit",
             confidence="low",

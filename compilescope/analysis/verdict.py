@@ -89,8 +89,7 @@ def _limits(limits: Sequence[LimitHit], recompiles: Sequence[Recompile]) -> list
         return []
     names = [_limited(limit) for limit in limits[:2]]
     more = f" and {len(limits) - 2} more" if len(limits) > 2 else ""
-    verb = "now run" if len(limits) > 1 else "now runs"
-    sentence = f"{' and '.join(names)}{more} hit the recompile limit and {verb} WITHOUT torch.compile."
+    sentence = f"{' and '.join(names)}{more} hit the recompile limit: {_since(limits)}."
     causes = [r for r in recompiles if r.blocked_by_limit]
     made = sum(limit.total_calls or 0 for limit in limits)
     every = max((r.count + r.blocked_by_limit for r in causes), default=0)
@@ -98,6 +97,17 @@ def _limits(limits: Sequence[LimitHit], recompiles: Sequence[Recompile]) -> list
     if made and every and made == every + eager:
         return [sentence, "It did not settle: every call differed."]
     return [sentence, "It did not settle."]
+
+
+def _since(limits: Sequence[LimitHit]) -> str:
+    """Entries compiled before the limit still serve the calls that fit them: all others run eager."""
+    known = [(n.eager_calls, n.total_calls) for n in limits]
+    eager = sum(ran or 0 for ran, _ in known)
+    every = sum(made or 0 for _, made in known)
+    if any(ran is None or made is None for ran, made in known):
+        return "calls that fit none of the graphs compiled before run WITHOUT torch.compile"
+    whose = "their" if len(limits) > 1 else "its"
+    return f"{eager:,} of {whose} {count(every, 'call')} ran WITHOUT torch.compile"
 
 
 def _limited(limit: LimitHit) -> str:

@@ -179,7 +179,7 @@ def _limit(limit: LimitHit, causes: Sequence[Recompile], each: str | None) -> li
             if not rank
             else (f"same function, {ordinal} cause: {because(cause)}")
         )
-        cost = f"{_wasted(cause)}, {_eager(limit)}, and all later calls" if not rank else None
+        cost = f"{_wasted(cause)}, {_eager(limit)}, and later calls that fit no graph" if not rank else None
         left = len(own) - _MAX_CAUSES
         more = f"{left} more causes are in the recompiles" if left > 0 else None
         notes = [_note(own, limit), each] if not rank else [more] if rank == _MAX_CAUSES - 1 else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from model_values import compiled, graph, graph_break, place, process, refused, run
+from model_values import compiled, conversion, graph, graph_break, place, process, refused, run
 
 from compilescope.analysis.build import report_of
 from compilescope.analysis.paths import called
@@ -56,6 +56,28 @@ def test_a_function_of_torchs_own_stands_at_the_line_that_calls_it() -> None:
     call = (place("<module>", 11),)
     made, over = compiled(0, forward, call=call), refused(0, forward, 1, call=call)
     assert "What train.py:11 calls hit the recompile limit" in _said(process(made, over, graphs=(graph(0),)))
+
+
+def _limited(*counts: tuple[int, int | None]) -> str:
+    """Functions at their limit: calls that ran eager, and those of the one graph (None: unknown)."""
+    places = [place(name, line) for name, line in zip(("f", "g"), (10, 30), strict=True)][: len(counts)]
+    compiles = [c for n, code in enumerate(places) for c in (compiled(n, code), refused(n, code, 1))]
+    graphs = tuple(graph(n, calls=calls) for n, (_, calls) in enumerate(counts))
+    conversions = tuple(conversion(compiled(n, code), 5 + n) for n, code in enumerate(places))
+    eager = {5 + n: ran for n, (ran, _) in enumerate(counts)}
+    return _said(process(*compiles, graphs=graphs, conversions=conversions, eager_calls=eager))
+
+
+def test_behind_a_limit_only_the_calls_that_ran_eager_are_said_to() -> None:
+    """Entries made before the limit go on serving the calls that fit them."""
+    assert "f() hit the recompile limit: 10 of its 50 calls ran WITHOUT torch.compile." in _limited((10, 40))
+    both = "f() and g() hit the recompile limit: 12 of their 53 calls ran WITHOUT torch.compile."
+    assert both in _limited((10, 40), (2, 1))
+
+
+def test_behind_a_limit_whose_calls_nobody_counted_no_number_is_said() -> None:
+    expected = "calls that fit none of the graphs compiled before run WITHOUT torch.compile."
+    assert f"f() hit the recompile limit: {expected}" in _limited((10, None))
 
 
 def test_breaks_of_the_program_are_counted_as_lines() -> None:
