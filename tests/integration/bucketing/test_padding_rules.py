@@ -69,12 +69,19 @@ def both_ways(scores: torch.Tensor) -> Any:
     return scores.t(), scores, scores[0]
 
 
+SLOPES = torch.linspace(0.1, 0.6, 6)
+
+
 def rms_norm(x: torch.Tensor) -> torch.Tensor:
     return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
 
 
 ACCEPTED: dict[str, tuple[Function, Callable[[int], list[Any]], list[Pad]]] = {
     "pointwise": (lambda x: (x.tanh() * 2 + 1).relu(), rows, X),
+    "not tagged as pointwise": (lambda x: F.hardswish(x) + F.logsigmoid(x) + (x * 8) // 2.0, rows, X),
+    "prelu": (lambda x: F.prelu(x, torch.tensor([0.1])), rows, X),
+    "prelu of channels": (lambda x: F.prelu(x, SLOPES), rows, X),
+    "bins": (lambda x: torch.bucketize(x, torch.tensor([-0.5, 0.0, 0.5])), rows, X),
     "linear": (lambda x: F.linear(x, WEIGHT) @ WEIGHT, rows, X),
     "linear of a batch": (lambda x: F.linear(x, WEIGHT), batched, X1),
     "flattened and back": (lambda x: x.reshape(-1, 6).tanh().view(3, -1, 6), batched, X1),

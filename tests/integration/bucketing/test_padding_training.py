@@ -243,6 +243,19 @@ def test_attention_in_training_draws_only_with_dropout(
     assert bool(refusals(model)) is draws
 
 
+def test_slopes_of_what_torch_does_not_call_pointwise(check: Any) -> None:
+    slope = torch.nn.Parameter(torch.linspace(0.1, 0.6, 6))
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return F.prelu(F.hardswish(x) + F.logsigmoid(x * 2), slope)
+
+    model = padded(f, X0, fallback="eager")
+    for size in SIZES:
+        check(f, model, lambda n=size: [torch.randn(n, 6, requires_grad=True)], [slope])
+    assert refusals(model) == []
+    assert served(model) == {"padded": 2, "exact": 2}
+
+
 def test_a_gradient_is_not_shared_out_among_padded_rows(check: Any) -> None:
     weight = torch.nn.Parameter(torch.randn(6, 6))
 

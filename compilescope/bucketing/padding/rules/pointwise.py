@@ -201,6 +201,26 @@ def cast(values: Values, dtype: torch.dtype) -> Values:
     return exactly(torch.tensor(values.only, dtype=torch.float64).to(dtype).item())
 
 
+def log_sigmoid(operation: Operation) -> list[Rows]:
+    """And what its backward reads, which on a GPU is empty."""
+    rows = operation.rows(operation.tensors[0])
+    made = Rows(tuple(axis and axis.with_pads(_or_unknown(axis.pads)) for axis in rows.axes), FINITE)
+    kept = operation.result[1]
+    return [made, made if kept.dim() == len(made.axes) else Rows((None,) * kept.dim(), ANYTHING)]
+
+
+def bins(operation: Operation) -> Rows:
+    """In which of fixed boundaries each entry lies."""
+    if operation.rows(operation["boundaries"]).has_axis:
+        raise operation.refuse("looks entries up among padded boundaries")
+    rows = operation.rows(operation.tensors[0])
+    return Rows(tuple(axis and axis.with_pads(FINITE) for axis in rows.axes), FINITE)
+
+
+def _or_unknown(values: Values) -> Values:
+    return FINITE if values.finite else ANYTHING
+
+
 def triangle(operation: Operation) -> Rows:
     """Which entries stay depends on their place alone, and that is the same in a padded tensor."""
     rows = operation.rows(operation.tensors[0])
@@ -261,9 +281,15 @@ SLOPE_OF_ONE = (
 BEARS_TAILS = (*COPIES, "copy", "fill", "zero", "masked_fill", "where", "threshold", "native_dropout")
 """Beside what torch itself calls pointwise."""
 
+NOT_TAGGED = ("floor_divide", "hardswish", "_prelu_kernel")
+"""Pointwise, though torch does not say so."""
+
 RULES: dict[str, Any] = {
     **dict.fromkeys(COPIES, same),
     **dict.fromkeys(("copy", "fill", "zero", "masked_fill", "where", "threshold"), pointwise),
+    **dict.fromkeys(NOT_TAGGED, pointwise),
+    "log_sigmoid_forward": log_sigmoid,
+    "bucketize": bins,
     **dict.fromkeys(("tril", "triu"), triangle),
     "native_dropout": noise,
     **dict.fromkeys(("bernoulli", "uniform", "normal", "exponential"), drawn),
