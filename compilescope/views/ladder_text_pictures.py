@@ -68,7 +68,7 @@ def counts(study: Study, width: int, block: str) -> list[str]:
     step = -(-len(choices) // _MOST_COUNTS)
     shown = [c for number, c in enumerate(choices) if number % step == 0 or c is study.plan.chosen]
     most, room = max(choice.cost for choice in shown), max(width - 30, 8)
-    lines = ["Cost of a call by number of rungs (* chosen)"]
+    lines = ["Cost of a call by number of rungs, on the half planned on (* chosen)"]
     for choice in shown:
         star = "*" if choice is study.plan.chosen else " "
         length = max(round(choice.cost / most * room), 1)

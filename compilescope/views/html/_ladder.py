@@ -81,7 +81,7 @@ def _by_count(counts: Sequence[LadderCount], unit: str) -> Figure:
         (str(c.rungs), cost(c.cost, unit), cost(c.total, unit), "chosen" if c.chosen else "") for c in counts
     ]
     heads = ("Rungs", "Cost of a call", "With the price of the rungs", "Chosen")
-    return Figure("Cost by number of rungs", chart, heads, rows)
+    return Figure("Cost by number of rungs, on the half planned on", chart, heads, rows)
 
 
 def _choice(each: LadderCount, unit: str) -> str:

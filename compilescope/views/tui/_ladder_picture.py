@@ -128,7 +128,7 @@ def _counts(ladder: Ladder, width: int) -> Iterator[Content]:
     """A bar per number of rungs."""
     if len(ladder.by_count) < 2:
         return
-    yield Content.styled(fit("cost of a call by number of rungs", width), LABEL)
+    yield Content.styled(fit("cost of a call by number of rungs, on the half planned on", width), LABEL)
     step = -(-len(ladder.by_count) // _MOST_COUNTS)
     shown = [each for n, each in enumerate(ladder.by_count) if n % step == 0 or each.chosen]
     most, room = max(each.cost for each in shown), max(width - 34, 6)

@@ -168,7 +168,7 @@ def test_measured_costs_are_drawn_with_their_points_and_the_rungs_below() -> Non
         study.plan.chosen.ladder.range_rungs
     )
     assert all(len(line) <= 90 for line in text.splitlines() if "BucketLadder" not in line)
-    bars = text.split("by number of rungs (* chosen)")[1].split("Note")[0]
+    bars = text.split("on the half planned on (* chosen)")[1].split("Note")[0]
     assert bars.count("*") == 1
     assert "Cost of a call by size" not in ladder_text.render(study_ladder(traffic), width=90)
     assert ladder_text.render(study, width=90, ascii=True).isascii()

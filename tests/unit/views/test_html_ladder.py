@@ -46,7 +46,7 @@ def test_measured_costs_give_two_charts_and_their_tables() -> None:
 
 def test_without_measurements_there_is_no_curve() -> None:
     (plan,) = planned([compact(study_ladder(Traffic.of([7, 8, 60, 64, 250] * 8)))])
-    assert [figure.name for figure in plan.figures] == ["Cost by number of rungs"]
+    assert [figure.name for figure in plan.figures] == ["Cost by number of rungs, on the half planned on"]
 
 
 def test_no_rung_pays_is_said() -> None:
