@@ -16,7 +16,7 @@ from compilescope.analysis.worst import detail
 _MEDIUM_S, _MEDIUM_SHARE = 30.0, 0.05
 _HIGH_S, _HIGH_SHARE = 120.0, 0.2
 _MAX_IDS, _MAX_LINES = 64, 12
-_OF_TENSORS = frozenset(
+OF_TENSORS = frozenset(
     ("size", "size_one", "stride", "rank", "dtype", "device", "requires_grad", "dispatch_keys")
 )
 CALL = re.compile(r"(?P<file>.+):(?P<line>\d+) (?P<function>\S+)")
@@ -149,7 +149,7 @@ def identity(facts: Facts, rule: str, place: Place, subject: str) -> str:
 def place_of_recompile(facts: Facts, row: Recompile) -> Place:
     """A tensor that changed comes from the program: a model of an installed package stands at its call."""
     caller = CALL.fullmatch(row.called_from or "")
-    if row.kind in _OF_TENSORS and is_installed(row.file) and caller and not is_installed(caller["file"]):
+    if row.kind in OF_TENSORS and is_installed(row.file) and caller and not is_installed(caller["file"]):
         file, line = caller["file"], int(caller["line"])
         return Place(file, line, row.function, facts.sources.line(file, line), row.called_from)
     return Place(row.file, row.line, row.function, row.code, row.called_from)

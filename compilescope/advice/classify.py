@@ -34,6 +34,11 @@ _BY_KIND = {
 _OPTIMIZER_LR = re.compile(r"param_groups\[\d+\]\['(?:lr|momentum|weight_decay)'\]|\b_?lr\b.*param_groups")
 _PARAMETER = re.compile(r"(?:^|\.)(?:weight|bias)\b")
 _FLAGS = frozenset(("bool", "enum"))
+# As installed libraries name them: the cache of one layer, or those of all layers in two lists.
+_CACHE = re.compile(
+    r"\blayers\[\d+\]\.(?:keys|values|is_initialized|cumulative_length)\b"
+    r"|\b(?:key_cache|value_cache|past_key_values?)\["
+)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _ASKING = (ast.If, ast.While, ast.IfExp, ast.Assert, ast.Compare, ast.BoolOp, ast.Match, ast.Slice)
 _NEARLY_ALL = 0.8
@@ -41,6 +46,8 @@ _INT_IN = {"container_item": "number_in_container", "object_attribute": "object_
 
 
 def rule_of(facts: Facts, row: Recompile) -> str:
+    if grows_in_cache(facts, row):
+        return "kv_cache_growth"
     if _OPTIMIZER_LR.search(row.source):
         return "optimizer_lr_float"
     if row.kind == "value":
@@ -71,6 +78,8 @@ def rule_of(facts: Facts, row: Recompile) -> str:
 def subject_of(row: Recompile) -> str:
     """The variable behind a guard: ``cache`` of ``cache[0] dim 1``, ``history`` of ``len(history)``."""
     text = row.source.removeprefix("keys of ")
+    if row.kind == "dict_keys":
+        text = text.removeprefix("members of ").rpartition(" in ")[2].removesuffix(".__dict__")
     if text.startswith("len("):
         text = text.removeprefix("len(").removesuffix(")")
     text = re.sub(r" (?:stride )?dim \d+$", "", text)
@@ -206,6 +215,14 @@ def grows_by_one(row: Recompile) -> bool:
     met = [*(old for old, _ in pairs[:1]), *(new for _, new in pairs)]
     by_one = all(new == old + 1 for old, new in pairs) or all(b == a + 1 for a, b in pairwise(met))
     return bool(pairs) and by_one
+
+
+def grows_in_cache(facts: Facts, row: Recompile) -> bool:
+    """Keys and values in a model's cache object, where it grew: a static one only fills its fields."""
+    if not _CACHE.search(row.source):
+        return False
+    same = (r for r in facts.report.recompiles if (r.process, r.function) == (row.process, row.function))
+    return any(r.kind in ("size", "stride") and bool(_CACHE.search(r.source)) for r in same)
 
 
 def concatenates(sources: Sources, row: Recompile) -> bool:

@@ -29,6 +29,13 @@ def pin_of(facts: Facts, row: Recompile) -> Specialization | None:
     return pins[0] if pins and 2 * len(pins) > known else None
 
 
+def fixed_somewhere(facts: Facts, row: Recompile) -> Specialization | None:
+    """What made the size a constant in any of the graphs, an operand that has to have its size included."""
+    name = row.source.partition(" (result of line")[0]
+    graphs = (g for i in row.compile_ids for g in facts.forwards.get((row.process, i), ()))
+    return next((pin for g in graphs for pin in g.specializations if name in _names(pin.source)), None)
+
+
 def _of(name: str, graphs: Sequence[Graph]) -> Specialization | None:
     found = [
         pin

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from compilescope.advice.classify import attribute_of
 from compilescope.advice.diff import Edit, indent_of, unified
-from compilescope.advice.sources import Sources, called_name, calls_in, dotted
+from compilescope.advice.sources import Sources, called_name, calls_in, compiled_names, dotted
 from compilescope.analysis.report import Recompile
 
 _DIM = re.compile(r" dim (\d+)$")
@@ -76,20 +76,13 @@ def _argument(sources: Sources, row: Recompile) -> ast.expr | None:
     statement = sources.statement_at(row.file, row.line)
     if position is None or statement is None:
         return None
-    compiled = set(_compiled_names(sources.tree(row.file)))
+    compiled = compiled_names(sources.tree(row.file))
     for call in calls_in(statement):
         number = int(position[1])
         if dotted(call.func) in compiled and number < len(call.args):
             argument = call.args[number]
             return None if isinstance(argument, ast.Starred) else argument
     return None
-
-
-def _compiled_names(tree: ast.Module | None) -> Iterator[str]:
-    """Variables that hold what torch.compile returned."""
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.Assign) and called_name(node.value) in ("torch.compile", "compile"):
-            yield from (name for target in node.targets if (name := dotted(target)))
 
 
 def _wrapped(sources: Sources, file: str, node: ast.expr, template: str) -> str | None:

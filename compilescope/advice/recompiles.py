@@ -7,16 +7,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from compilescope.advice.cause import CALL, Cause, Place, Telling, finding, place_of_recompile
-from compilescope.advice.classify import attribute_of, grows_by_one, rule_of, sizes_of, subject_of, used_again
+from compilescope.advice.classify import (
+    grows_in_cache,
+    rule_of,
+    subject_of,
+    used_again,
+)
 from compilescope.advice.facts import Facts, Named, Rows
 from compilescope.advice.fill import fill
-from compilescope.advice.finding import Finding, Severity
-from compilescope.advice.pins import pin_of
+from compilescope.advice.finding import Confidence, Finding, Severity
+from compilescope.advice.handed_over import made_inside
+from compilescope.advice.pins import fixed_somewhere, pin_of
 from compilescope.advice.recompile_diffs import diff_of
-from compilescope.advice.recompile_variants import words_for
+from compilescope.advice.recompile_variants import values_for, words_for
 from compilescope.analysis.paths import called
 from compilescope.analysis.report import Recompile
-from compilescope.analysis.worst import steps
 
 _MODES = frozenset(("grad_mode_toggle", "autocast_toggle", "train_eval_toggle"))
 _ONCE_IS_RIGHT = frozenset(  # torch makes these symbolic by itself, or keeps both versions
@@ -83,33 +88,31 @@ def finding_of(
 ) -> Finding:
     """``group`` has one cause. Limits and refusals of its functions go with it."""
     own = [n for n in group if rule_of(facts, n.row) == rule]
-    head = min(own or group, key=_prominence).row
+    head = min(
+        own or group, key=lambda n: (rule == "kv_cache_growth" and n.row.kind == "value", _prominence(n))
+    ).row
     cause = Cause(recompiles=tuple(group), limits=rows.limits_of(group), failures=rows.refusals_of(group))
     words = words_for(facts, rule, head)
-    values = {
-        "source": head.source,
-        "name": attribute_of(head),
-        "subject": subject_of(head),
-        "function": head.function,
-        "changes": steps([*head.changes, *head.blocked_changes], quoted=head.value_type == "str"),
-        "meaning": head.meaning or "strides differ",
-        "bound": next((str(old) for old, _ in (*head.changes, *head.blocked_changes)), head.source),
-        "number": str(len(set(sizes_of(head)))),
-        "moves": "grows" if grows_by_one(head) else "changes",
-    }
+    values = values_for(facts, head)
     telling = Telling(
         rule=rule,
         fix_kind=words.fix_kind,
         summary=f"{called(head.function)}: {fill(words.summary, values)}",
         fix=fill(words.fix, values),
         subject=rule if rule in _SEVERAL else subject_of(head),
-        diff=diff_of(facts.sources, rule, head),
-        confidence="low" if rule in ("unexplained_recompile", "bucket_ladder_poor_fit") else "high",
+        diff=diff_of(facts.sources, rule, head) if not fixed_somewhere(facts, head) else None,
+        confidence=_confidence(facts, rule, head),
         could_be_wrong=words.wrong,
         notes=(*notes, *_notes(rule, cause, head)),
     )
     found = finding(facts, cause, _place(facts, head), telling, _severity(facts, rule, cause))
     return _without_promise(facts, cause, found)
+
+
+def _confidence(facts: Facts, rule: str, head: Recompile) -> Confidence:
+    if rule in ("unexplained_recompile", "bucket_ladder_poor_fit"):
+        return "low"
+    return "medium" if made_inside(facts, head) else "high"
 
 
 def _place(facts: Facts, head: Recompile) -> Place:
@@ -149,7 +152,11 @@ def _weight(row: Recompile) -> int:
 def _grouped(facts: Facts, rows: Iterable[Named[Recompile]]) -> list[Grouped]:
     functions: dict[tuple[str, str], list[Named[Recompile]]] = defaultdict(list)
     for named in rows:
-        functions[_function(facts, named.row)].append(named)
+        row = (
+            named.row
+        )  # a cache object is read in files of its own: its rows belong to the function that ran
+        in_cache = grows_in_cache(facts, row)
+        functions[(row.called_from or "", row.function) if in_cache else _function(facts, row)].append(named)
     return _one_switch(facts, [pair for group in functions.values() for pair in _causes(facts, group)])
 
 
@@ -211,7 +218,7 @@ def _belongs(named: Named[Recompile], rows: Iterable[Named[Recompile]], rule: st
         together = bool(ids & {(other.row.process, i) for i in other.row.compile_ids})
         if (
             rule in _MODES
-            or rule == "container_growth"
+            or rule in ("container_growth", "kv_cache_growth")
             or together
             or subject_of(other.row) == subject_of(named.row)
         ):

@@ -122,6 +122,15 @@ def dotted(node: ast.AST | None) -> str | None:
     return None
 
 
+def compiled_names(tree: ast.Module | None) -> set[str]:
+    """Variables that hold what torch.compile returned."""
+    found: set[str] = set()
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Assign) and called_name(node.value) in ("torch.compile", "compile"):
+            found |= {name for target in node.targets if (name := dotted(target))}
+    return found
+
+
 def calls_in(node: ast.AST | None) -> Iterator[ast.Call]:
     for child in ast.walk(node) if node is not None else ():
         if isinstance(child, ast.Call):
