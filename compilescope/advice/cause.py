@@ -239,12 +239,33 @@ def _evidence(cause: Cause, notes: Sequence[str]) -> Evidence:
         )
     )
     sites = [f"{n.row.file}:{n.row.line} {(n.row.code or '').strip()}".rstrip() for n in cause.breaks]
-    changes = [detail(n.row) for n in cause.recompiles]
+    changes = [detail(row) for row in _chained([n.row for n in cause.recompiles])]
     return Evidence(
         compile_ids=tuple(ids)[:_MAX_IDS],
         changes=_unique(changes),
         sites=_unique(sites),
         notes=(*notes, *_processes(cause)),
+    )
+
+
+def _chained(rows: Sequence[Recompile]) -> list[Recompile]:
+    """A number that became a symbol has guards of two kinds: its values go on in the first row, one line."""
+    kept: list[Recompile] = []
+    for row in sorted(rows, key=lambda row: row.kind == "symbolic_guard"):
+        at = next((n for n, one in enumerate(kept) if _goes_on(one, row)), None)
+        if at is None:
+            kept.append(row)
+        else:
+            kept[at] = replace(kept[at], changes=[*kept[at].changes, *row.changes])
+    return kept
+
+
+def _goes_on(one: Recompile, other: Recompile) -> bool:
+    """Numbers of the same variable, where one row ends with the number that the other begins with."""
+    same = (one.source, one.process, one.blocked_changes) == (other.source, other.process, [])
+    numeric = all(isinstance(old, int | float) for row in (one, other) for old, _ in row.changes)
+    return (
+        bool(same and numeric and one.changes and other.changes) and one.changes[-1][1] == other.changes[0][0]
     )
 
 

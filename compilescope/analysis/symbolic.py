@@ -38,11 +38,17 @@ def relation(condition: Condition, values: Mapping[str, Any] | None = None) -> l
     new: Any = opposite(tree)
     if kind == "size_one":
         new = now[operands[0]]
-    elif kind != "duck_shape" and not is_simple and now:
-        new = _values(operands, now)
+    elif kind != "duck_shape" and now and (not is_simple or _fixes(tree)):
+        told = _values(operands, now)
+        new = new if told == "" else told
     elif kind == "duck_shape" and now:
         new = " and ".join(str(now.get(operand, "?")) for operand in operands[:2])
     return [Change(kind, name, plain_text(condition.text), new, holder, comment=condition.comment, root=root)]
+
+
+def _fixes(tree: ast.Compare) -> bool:
+    """``lr == 0.1``: the value that came says more than that it is another."""
+    return isinstance(tree.ops[0], ast.Eq) and isinstance(tree.comparators[0], ast.Constant)
 
 
 def fixed_number(change: Change) -> int | float | None:

@@ -334,3 +334,22 @@ def test_functions_that_call_each_other_under_another_mode_are_told_once(report:
     two = replace(one, function="hook", line=4, called_from="train.py:2 forward", compile_ids=["1/1"])
     (found,) = advise(report(recompiles=[one, two]), {"train.py": MODEL})
     assert sorted(found.refs) == ["recompiles[0]", "recompiles[1]"]
+
+
+@pytest.mark.parametrize(
+    ("later", "lines"),
+    [
+        ([(1.0, 1.5), (1.5, 2.0)], ("limit 0.5 -> 1 -> 1.5 -> 2",)),
+        ([(9.0, 1.5)], ("limit 0.5 -> 1", "limit 9 -> 1.5")),
+        ([("limit <= 1", 1.5)], ("limit 0.5 -> 1", "limit <= 1 fails for 1.5")),
+    ],
+)
+def test_one_number_under_two_kinds_of_guards_is_one_line(
+    report: MakeReport, later: list[tuple[Any, Any]], lines: tuple[str, ...]
+) -> None:
+    rows = [
+        recompile("symbolic_guard", "limit", changes=later, count=2, compile_ids=["0/2", "0/3"]),
+        recompile(source="limit", value_type="float", changes=[(0.5, 1.0)]),
+    ]
+    (found,) = advise(report(recompiles=rows))
+    assert found.evidence.changes == lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from model_values import compiled, index, place, process, refused
@@ -91,6 +92,18 @@ def test_a_number_that_code_fixed_again_and_again_shows_its_values() -> None:
     assert row.changes == [(0.05, 0.04), (0.04, 0.025)]
     assert row.blocked_changes == [(0.025, "other")]
     assert detail(row) == "lr 0.05 -> 0.04 -> 0.025 -> other"
+
+
+@pytest.mark.parametrize("last", [2.0, 0.0])
+def test_the_number_that_came_last_is_told_where_it_was_read(last: float) -> None:
+    compiles = [compiled(0, F, number) for number in range(3)]
+    relations = [
+        Guard("LAMBDA_GUARD", "L['lr']", (f"L['lr'] == {old}",), {}, operands={"L['lr']": {"v": new}})
+        for old, new in ((1.0, 1.5), (1.5, last))
+    ]
+    failures = tuple(_failed(c, guard) for c, guard in zip(compiles[1:], relations, strict=True))
+    row = _rows(process(*compiles, guard_failures=failures))["lr"]
+    assert row.changes == [(1.0, 1.5), (1.5, last)]
 
 
 def test_an_object_or_an_unknown_value_is_never_taken_for_an_older_one() -> None:
