@@ -62,3 +62,11 @@ WORDS = {
         "an error only under torch.compile is a limit of Dynamo",
     ),
 }
+
+# A backend error or a suppressed one whose text names a library of the cache that is not whole.
+DAMAGED_FILE = FailureWords(
+    "delete_cached_file",
+    "a file of Inductor's cache is damaged",
+    "delete it: the next run compiles it again; if more of them are, delete the whole cache",
+    "a disk that is full, or two machines that share the cache directory, damage the next one as well",
+)

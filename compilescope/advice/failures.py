@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -10,11 +11,13 @@ from compilescope.advice.break_words import WORDS
 from compilescope.advice.cause import Cause, Place, Telling, finding
 from compilescope.advice.facts import Facts, Named, Rows
 from compilescope.advice.failure_diffs import diff_of
+from compilescope.advice.failure_words import DAMAGED_FILE
 from compilescope.advice.failure_words import WORDS as FAILURE_WORDS
 from compilescope.advice.fill import fill
 from compilescope.advice.finding import Finding
 from compilescope.analysis.paths import called
 from compilescope.analysis.report import Failure
+from compilescope.model.clipped import clipped
 
 _NO_FAKE = re.compile(
     r"no fake impl|Missing fake|register_fake|fake tensor call.*NotImplementedError", re.IGNORECASE
@@ -32,6 +35,14 @@ _FULLGRAPH_CAUSES = (
 )
 
 
+_TOLD = frozenset(("suppressed_error", "backend_error", "error_in_compiled_code", "fullgraph_violation"))
+_LONGEST = 160
+_RAISED = re.compile(r": got (\w+\(.+\))\W*$")
+# What a loader says of a library that was cut short: by a full disk, or a process killed while it wrote.
+_DAMAGED = re.compile(
+    r"(?P<file>(?:/|[A-Za-z]:\\)[^:'\"]*\.(?:so|pyd|dylib|dll)): *"
+    r"(?:file too short|invalid ELF header|cannot read file data|ELF load command|file truncated)"
+)
 _BACKEND = frozenset(("BackendCompilerFailed", "InductorError", "LoweringException", "CompilationError"))
 
 
@@ -61,7 +72,6 @@ def rule_of(row: Failure) -> str:
 
 def _finding(facts: Facts, rule: str, group: Sequence[Named[Failure]]) -> Finding:
     row = group[0].row
-    words = FAILURE_WORDS[rule]
     cause = _fullgraph_cause(row) if rule == "fullgraph_violation" else None
     inner = WORDS[cause] if cause else None
     pinned = _PINNED.search(row.message)
@@ -71,14 +81,19 @@ def _finding(facts: Facts, rule: str, group: Sequence[Named[Failure]]) -> Findin
         "dim": _dim(pinned[1]) if pinned else "a dim",
         "size": pinned[2] if pinned else "it was first called with",
     }
+    damaged = _DAMAGED.search(row.message) if rule in ("backend_error", "suppressed_error") else None
+    words = DAMAGED_FILE if damaged else FAILURE_WORDS[rule]
     summary = fill(words.summary, values)
     if inner:
         summary += f": {inner.summary}"
+    elif rule in _TOLD and row.message:
+        summary += f": {_error_text(row.message)}"
     telling = Telling(
         rule=rule,
         fix_kind=inner.fix_kind if inner else words.fix_kind,
         summary=f"{called(row.function)}: {summary}",
         fix=inner.fix if inner else words.fix,
+        command=f"rm {shlex.quote(damaged['file'])}" if damaged else None,
         subject=op or cause or row.exception,
         diff=diff_of(facts.sources, rule, row, op=op, cause=cause, size=pinned[2] if pinned else None),
         could_be_wrong=words.wrong,
@@ -86,6 +101,12 @@ def _finding(facts: Facts, rule: str, group: Sequence[Named[Failure]]) -> Findin
     )
     place = Place(row.file, row.line, row.function, row.code)
     return finding(facts, Cause(failures=tuple(group)), place, telling, "high")
+
+
+def _error_text(message: str) -> str:
+    """What was raised: where torch tells what it did when it happened, the error at the end of that."""
+    inner = _RAISED.search(message)
+    return clipped(inner[1] if inner else message, _LONGEST)
 
 
 def op_of(row: Failure) -> str | None:
