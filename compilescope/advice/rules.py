@@ -23,7 +23,12 @@ from compilescope.advice.op_check import OpCheck
 from compilescope.advice.optimizers import optimizer_learning_rate
 from compilescope.advice.recompiles import recompiles
 from compilescope.advice.sources import Sources
-from compilescope.advice.together import cache_growth, diverging_ranks, mixed_threads
+from compilescope.advice.together import (
+    cache_growth,
+    compiled_while_waiting,
+    diverging_ranks,
+    mixed_threads,
+)
 from compilescope.analysis.report import Report
 
 Rule = Callable[[Facts, Rows], Iterator[Finding]]
@@ -31,6 +36,7 @@ Rule = Callable[[Facts, Rows], Iterator[Finding]]
 # The particular before the general: a rule takes rows away from those after it.
 RULES: tuple[Rule, ...] = (
     diverging_ranks,
+    compiled_while_waiting,
     mixed_threads,
     cache_growth,
     optimizer_learning_rate,

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
+from compilescope.advice.cause import Cause, Telling, finding, place_of_recompile
 from compilescope.advice.classify import concatenates, grows_by_one, rule_of
 from compilescope.advice.facts import Facts, Named, Rows
 from compilescope.advice.finding import Finding
 from compilescope.advice.recompiles import finding_of
 from compilescope.advice.threads import in_another_thread, known_to_differ
+from compilescope.analysis.paths import called
 from compilescope.analysis.report import Recompile
 
-_THREAD_KINDS = frozenset(("size", "size_one", "grad_mode", "autocast", "dispatch_keys", "training_mode"))
+_SIZES = frozenset(("size", "size_one"))
+_MODES = frozenset(("grad_mode", "autocast", "dispatch_keys", "training_mode"))
+_MAIN = "MainThread"
 _POSITION_RULES = frozenset(("int_argument_variants", "optional_argument"))
 Group = list[Named[Recompile]]
 
@@ -29,18 +34,70 @@ def cache_growth(facts: Facts, rows: Rows) -> Iterator[Finding]:
             yield found
 
 
+def compiled_while_waiting(facts: Facts, rows: Rows) -> Iterator[Finding]:
+    """Torch found an entry that fits the call. One thread compiles at a time, and does not look for an entry
+    again after its wait, though what it waited for may be what it needs.
+    """
+    for group in _by_function(facts, rows):
+        own = [n for n in group if n.row.kind == "none_failed"]
+        if not own:
+            continue
+        row = own[0].row
+        threads = any(in_another_thread(facts, n.row) for n in own)
+        what = "a thread compiled it again" if threads else "it compiled again"
+        why = (
+            "while it waited for another thread's compile, which fits its call too"
+            if threads
+            else "though every guard of an entry held when torch looked for the reason"
+        )
+        telling = Telling(
+            rule="compiled_while_waiting",
+            fix_kind="call_once_first",
+            summary=f"{called(row.function)}: {what} {why}",
+            fix="call it once for each kind of input before the threads start",
+            subject="compiled_while_waiting",
+            could_be_wrong="in a program of one thread it is a fault of torch: report it there",
+            confidence="high" if threads else "low",
+        )
+        found = finding(facts, Cause(recompiles=tuple(own)), place_of_recompile(facts, row), telling, "low")
+        rows = rows.without(found.refs)
+        yield found
+
+
 def mixed_threads(facts: Facts, rows: Rows) -> Iterator[Finding]:
     """Mode or size recompiles in another thread than that of the first compile of the function."""
     for group in _by_function(facts, rows):
-        own = [n for n in group if n.row.kind in _THREAD_KINDS and in_another_thread(facts, n.row)]
+        own = [n for n in group if _is_of_threads(facts, n.row)]
         if own:
             names = ", ".join(
                 sorted({n.row.thread for n in own if n.row.thread and known_to_differ(facts, n.row)})
             )
             note = f"they happened in thread {names}" if names else "several threads call it"
             found = finding_of(facts, rows, "thread_mixed_modes", own, notes=[note])
+            found = _fitted(found, {n.row.kind for n in own})
             rows = rows.without(found.refs)
             yield found
+
+
+def _is_of_threads(facts: Facts, row: Recompile) -> bool:
+    """Modes are per thread, and all start alike: the main thread has another one only where it switches it,
+    which is its own cause.
+    """
+    if row.kind in _MODES and row.thread == _MAIN:
+        return False
+    return row.kind in _SIZES | _MODES and in_another_thread(facts, row)
+
+
+def _fitted(found: Finding, kinds: set[str]) -> Finding:
+    """The rule's words, without the half that is not the case."""
+    whose = found.summary.partition(": ")[0]
+    if kinds <= _SIZES:
+        summary = f"{whose}: threads share it with different sizes, and each compiles again"
+        return replace(found, summary=summary, fix="mark_dynamic the dim whose size differs")
+    if kinds <= _MODES:
+        summary = f"{whose}: threads share it under different modes, and each compiles again"
+        return replace(found, summary=summary, fix="use the same grad mode and autocast in every thread")
+    return found
 
 
 def diverging_ranks(facts: Facts, rows: Rows) -> Iterator[Finding]:

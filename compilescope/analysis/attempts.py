@@ -17,7 +17,7 @@ from compilescope.model.clipped import clipped
 
 # Torch's words for these name no source: what was checked again says the same better.
 _SCALARS = (int, float, str, bool, type(None))
-_VAGUE = frozenset(("other", "constraint"))
+_VAGUE = frozenset(("other", "unknown", "constraint", "none_failed"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,11 @@ class Attempts:
         is_vague = bool(changes) and all(change.kind in _VAGUE for change in named)
         if not is_told and not is_vague:
             changes = [*named, *changes]
+        older = tuple(self._older(compiled, first, frame, state, modules))
+        held = [change for _, others in older for change in others if change.kind == "none_failed"]
+        if held:  # what differs from the newest entry made nobody compile: an older one fits
+            named = changes = held[:1]
+            older = ()
         changes = [self._settled(_plain(change), frame) for change in _distinct(changes)]
         return Attempt(
             compiled,
@@ -77,7 +82,7 @@ class Attempts:
             tuple(changes),
             named[0].subject if named else None,
             refused=compiled.refused,
-            older=tuple(self._older(compiled, first, frame, state, modules)),
+            older=older,
         )
 
     def _older(

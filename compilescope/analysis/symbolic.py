@@ -142,5 +142,6 @@ def _kind(tree: ast.Compare, operands: list[str], now: Mapping[str, Any]) -> str
 
 
 def _plain(condition: Condition) -> Change:
+    """A guard in a form not known here, or words of torch's that no version before had."""
     text = plain_text(condition.text)
-    return Change("other", text, None, None, comment=condition.comment, new_known=False)
+    return Change("unknown", text, None, None, comment=condition.comment, new_known=False)

@@ -121,6 +121,11 @@ def _other_type(m: re.Match[str], _: Mapping[str, Any]) -> list[Change]:
     return [Change("type", m["source"], None, None, new_known=False)]
 
 
+def _held(_: re.Match[str], __: Mapping[str, Any]) -> list[Change]:
+    """Torch's words for an entry that fits the call: another thread made it while this one waited."""
+    return [Change("none_failed", "no guard", None, None)]
+
+
 def _modes(_: re.Match[str], __: Mapping[str, Any]) -> list[Change]:
     change = Change(
         "other",
@@ -137,6 +142,7 @@ def _pattern(text: str, reader: Read) -> tuple[re.Pattern[str], Read]:
     return re.compile(text, re.DOTALL), reader
 
 
+_HELD = r"Unexpected recompilation: runtime guards failed even though they passed"
 _TENSOR = r"tensor '(?P<source>.+?)' "
 _PATTERNS = (
     _pattern(r"Cache line invalidated because (?:L\[')?(?P<source>[^\s']+)(?:'\])? got deallocated", _freed),
@@ -172,6 +178,7 @@ _PATTERNS = (
     _pattern(r"_\w+ is (?:present|absent) on runtime tensor", _marked),
     _pattern(r"TYPE_MISMATCH\((?P<source>.+)\)", _other_type),
     _pattern(r"___check_torch_function_mode_stack\(\)", _modes),
+    _pattern(_HELD, _held),
 )
 
 

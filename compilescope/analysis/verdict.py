@@ -159,6 +159,10 @@ def _recompiles(totals: Totals, recompiles: Sequence[Recompile], limits: Sequenc
         return [f"{made}, each for another reason."]
     same = by_cause[head.file, head.function, head.source]
     share = "" if totals.recompiles == 1 else " all" if same >= totals.recompiles else f" {same} of them"
+    if head.kind == "none_failed":
+        return [f"{made},{share} though every guard of {called(head.function)} held: see the findings."]
+    if head.kind == "unknown":
+        return [f"{made},{share} of {called(head.function)}, because of: {head.source}."]
     return [f"{made},{share} because {head.source} changed in {called(head.function)}."]
 
 

@@ -43,6 +43,8 @@ _KINDS = {
     "duck_shape": "two sizes are no longer equal",
     "constraint": "a dynamic mark differs",
     "alignment": "an offset or alignment changes",
+    "none_failed": "no guard failed when torch looked for the reason",
+    "unknown": "something differs that torch tells in words not known here",
 }
 _HOLDERS = {
     "argument": "a Python {type} argument changes",
@@ -289,6 +291,8 @@ def detail(row: Recompile) -> str:
         old, new = changes[0]
         more = f", {len(changes)} times in all" if len(changes) > 1 else ""
         return f"{old} -> {new}{more}" if isinstance(new, str) else f"{old} fails for {new}{more}"
+    if row.kind == "none_failed":
+        return f"every guard held when torch looked for the reason, {times(len(changes))}"
     if row.value_type == "none":
         changes = [("None" if a is None else a, "None" if b is None else b) for a, b in changes]
     text = (

@@ -11,6 +11,7 @@ _KINDS = (
     *("size", "size_one", "stride", "rank", "dtype", "device", "requires_grad", "dispatch_keys", "value"),
     *("type", "identity", "code", "container_length", "dict_keys", "grad_mode", "autocast", "training_mode"),
     *("backend", "symbolic_guard", "duck_shape", "constraint", "alignment", "other"),
+    *("none_failed", "unknown"),
 )
 
 VOCABULARY = {

@@ -223,6 +223,50 @@ def test_threads_are_told_by_the_thread_of_the_first_compile(report: MakeReport)
     )
 
 
+def test_a_mode_that_the_main_thread_switches_is_no_matter_of_threads(report: MakeReport) -> None:
+    """Workers compiled it first; the recompile is in a validation loop after they ended."""
+    row = recompile("autocast", "autocast(cpu) enabled", holder=None, thread="MainThread")
+    threads = {(row.process, "0/0"): "worker", (row.process, "0/1"): "MainThread"}
+    assert advise(report(recompiles=[row]), threads=threads)[0].rule == "autocast_toggle"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "said", "not_said"),
+    [
+        (["size"], "mark_dynamic", "grad mode"),
+        (["grad_mode"], "same grad mode", "mark_dynamic"),
+        (["size", "grad_mode"], "same grad mode in every thread, and mark_dynamic", "nothing"),
+    ],
+)
+def test_threads_are_told_only_what_differs_between_them(
+    report: MakeReport, kinds: list[str], said: str, not_said: str
+) -> None:
+    rows = [recompile(kind, "x dim 0", compile_ids=[f"0/{n + 1}"]) for n, kind in enumerate(kinds)]
+    threads = {(rows[0].process, f"0/{n}"): f"worker {n}" for n in range(3)}
+    (found,) = advise(report(recompiles=rows), threads=threads)
+    assert found.rule == "thread_mixed_modes"
+    assert said in found.fix
+    assert not_said not in found.fix + found.summary
+
+
+@pytest.mark.parametrize(("other", "confidence"), [("worker 2", "high"), ("MainThread", "low")])
+def test_a_compile_for_which_an_entry_fits_is_no_setting_that_changes(
+    report: MakeReport, other: str, confidence: str
+) -> None:
+    row = recompile("none_failed", "no guard", holder=None, value_type=None, changes=[(None, None)])
+    threads = {(row.process, "0/0"): "MainThread", (row.process, "0/1"): other}
+    (found,) = advise(report(recompiles=[row]), threads=threads)
+    assert (found.rule, found.fix_kind) == ("compiled_while_waiting", "call_once_first")
+    assert found.confidence == confidence
+    assert ("another thread" in found.summary) == (confidence == "high")
+    assert "before the threads start" in found.fix
+
+
+def test_a_reason_that_is_not_known_is_no_setting_either(report: MakeReport) -> None:
+    row = recompile("unknown", "words of a torch to come", holder=None, changes=[(None, None)])
+    assert advise(report(recompiles=[row]))[0].rule == "unexplained_recompile"
+
+
 @pytest.mark.parametrize(
     ("text", "rule"),
     [

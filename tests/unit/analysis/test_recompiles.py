@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from model_values import FILE, compiled, conversion, graph, graph_break, index, place, process, refused
 
 from compilescope.analysis.attempts import Attempts
@@ -12,9 +13,32 @@ from compilescope.analysis.causes_of_frames import BreakOrigins
 from compilescope.analysis.limits import limit_hits
 from compilescope.analysis.recompiles import recompiles
 from compilescope.analysis.report import LimitHit, Recompile
+from compilescope.analysis.worst import detail
 from compilescope.model import Compile, Guard, GuardFailure, Location, Process
 
 F = place("f", 10)
+
+
+HELD = "Unexpected recompilation: runtime guards failed even though they passed during analysis."
+SIZE = "tensor 'x' size mismatch at index 0. expected 5, actual 4"
+
+
+@pytest.mark.parametrize(
+    "reasons", [(f"0/1: {HELD}", f"0/0: {SIZE}"), (f"0/1: {SIZE}", f"0/0: {HELD}"), (f"0/0: {HELD}",)]
+)
+def test_where_an_entry_fits_nothing_changed(reasons: tuple[str, ...]) -> None:
+    """Torch says so of any entry: what differs from another one made nobody compile."""
+    (row,) = _rows(process(compiled(0, F), compiled(0, F, 2, reasons=reasons), graphs=(graph(0),)))
+    assert (row.kind, row.changes, row.named_by_torch) == ("none_failed", [(None, None)], 1)
+    assert detail(row) == "every guard held when torch looked for the reason, once"
+
+
+def test_where_a_check_afterwards_finds_what_differs_that_is_the_reason() -> None:
+    again = compiled(0, F, 1, reasons=(f"0/0: {HELD}",))
+    guard = Guard("EQUALS_MATCH", "L['n']", ("L['n'] == 1",), {"t": "int", "v": 2})
+    failure = GuardFailure(again.id, "0/0", True, again.reasons[0], (guard,), {}, {}, {}, 1)
+    (row,) = _rows(process(compiled(0, F), again, guard_failures=(failure,)))
+    assert (row.kind, row.source, row.changes) == ("value", "n", [(1, 2)])
 
 
 def _rows(of: Process) -> list[Recompile]:

@@ -90,6 +90,12 @@ def _found(message: str, **state: Any) -> list[tuple[str, str, Any, Any]]:
             "Cache line invalidated because L['___stack0'] got deallocated",
             ("identity", "___stack0", "one object", "another: the first was freed"),
         ),
+        (
+            "Unexpected recompilation: runtime guards failed even though they passed during "
+            "recompilation-reason analysis. Please open an issue with a minimal repro: https://github.com/x",
+            ("none_failed", "no guard", None, None),
+        ),
+        ("Words of a torch to come", ("unknown", "Words of a torch to come", None, None)),
     ],
 )
 def test_messages(message: str, expected: tuple[str, str, Any, Any]) -> None:

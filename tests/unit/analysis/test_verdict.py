@@ -58,6 +58,22 @@ def test_a_function_of_torchs_own_stands_at_the_line_that_calls_it() -> None:
     assert "What train.py:11 calls hit the recompile limit" in _said(process(made, over, graphs=(graph(0),)))
 
 
+def _reasoned(*reasons: str) -> str:
+    compiles = [compiled(0, F, n, reasons=(f"0/0: {why}",) if why else ()) for n, why in enumerate(reasons)]
+    return _said(process(*compiles, graphs=(graph(0),)))
+
+
+def test_where_every_guard_held_nothing_is_said_to_have_changed() -> None:
+    held = "Unexpected recompilation: runtime guards failed even though they passed during analysis."
+    assert "1 recompile, though every guard of f() held: see the findings." in _reasoned("", held)
+
+
+def test_a_reason_in_words_not_known_is_told_as_torch_tells_it() -> None:
+    assert "2 recompiles, all of f(), because of: It is a new day." in _reasoned(
+        "", "It is a new day", "It is a new day"
+    )
+
+
 def _limited(*counts: tuple[int, int | None]) -> str:
     """Functions at their limit: calls that ran eager, and those of the one graph (None: unknown)."""
     places = [place(name, line) for name, line in zip(("f", "g"), (10, 30), strict=True)][: len(counts)]
