@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 
+from compilescope.advice.bounds import rule_of_bound
 from compilescope.advice.facts import Facts
 from compilescope.advice.pins import pin_of
 from compilescope.advice.sources import Sources, calls_in, dotted, names_in, parameters
@@ -39,8 +39,6 @@ _CACHE = re.compile(
     r"\blayers\[\d+\]\.(?:keys|values|is_initialized|cumulative_length)\b"
     r"|\b(?:key_cache|value_cache|past_key_values?)\["
 )
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_ASKING = (ast.If, ast.While, ast.IfExp, ast.Assert, ast.Compare, ast.BoolOp, ast.Match, ast.Slice)
 _NEARLY_ALL = 0.8
 _INT_IN = {"container_item": "number_in_container", "object_attribute": "object_int_attribute"}
 
@@ -67,7 +65,7 @@ def rule_of(facts: Facts, row: Recompile) -> str:
         return "size_used_as_number"
     if row.kind == "symbolic_guard":
         is_number = row.holder in ("object_attribute", "container_item") and " dim " not in row.source
-        return "float_hyperparameter_python" if is_number else _condition(facts.sources, row)
+        return "float_hyperparameter_python" if is_number else rule_of_bound(facts.sources, row)
     if row.kind == "dtype" and row.holder is None:
         return "global_state_change"  # torch's default dtype
     if row.kind == "other":
@@ -179,26 +177,6 @@ def sizes_of(row: Recompile) -> list[int]:
     pairs = [*row.changes, *row.blocked_changes]
     values = [pairs[0][0], *(new for _, new in pairs)] if pairs else []
     return values if all(type(v) is int for v in values) else []
-
-
-def _condition(sources: Sources, row: Recompile) -> str:
-    """Whose condition on a size it is: where the line asks nothing, an operator of torch or Inductor does."""
-    statement = sources.statement_at(row.file, row.line)
-    if statement is None or isinstance(statement, _DEFINITIONS) or " dim " not in row.source:
-        return "branch_on_size"
-    own = any(isinstance(node, _ASKING) or _clips(node) for node in _head_of(statement))
-    return "branch_on_size" if own else "size_bound_of_torch"
-
-
-def _head_of(statement: ast.stmt) -> Iterator[ast.AST]:
-    """The nodes of a statement, of a compound one those of its first line alone."""
-    for node in ast.walk(statement):
-        if getattr(node, "lineno", 0) <= statement.lineno or not hasattr(statement, "body"):
-            yield node
-
-
-def _clips(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and dotted(node.func) in ("min", "max", "range")
 
 
 def _identity(row: Recompile) -> str:

@@ -72,8 +72,8 @@ def _size(facts: Facts, row: Recompile, words: RecompileWords) -> RecompileWords
     if made_inside(facts, row):
         return replace(
             words,
-            fix="pad to a few sizes where the input is made; a library hands the tensor over, so marking its "
-            "dim dynamic has no place in the program (dynamic=True marks all dims)",
+            fix="pad to a few sizes where the input is made, or compile with dynamic=True; a library hands "
+            "the tensor over, so a mark on its dim has no place in the program",
         )
     return words
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from compilescope.advice.bounds import line_of_condition
 from compilescope.advice.cause import CALL, Cause, Place, Telling, finding, place_of_recompile
 from compilescope.advice.classify import (
     grows_in_cache,
@@ -88,9 +89,7 @@ def finding_of(
 ) -> Finding:
     """``group`` has one cause. Limits and refusals of its functions go with it."""
     own = [n for n in group if rule_of(facts, n.row) == rule]
-    head = min(
-        own or group, key=lambda n: (rule == "kv_cache_growth" and n.row.kind == "value", _prominence(n))
-    ).row
+    head = min(own or group, key=lambda n: (_is_field_of_cache(facts, n.row), _prominence(n))).row
     cause = Cause(recompiles=tuple(group), limits=rows.limits_of(group), failures=rows.refusals_of(group))
     words = words_for(facts, rule, head)
     values = values_for(facts, head)
@@ -109,19 +108,29 @@ def finding_of(
     return _without_promise(facts, cause, found)
 
 
+def _is_field_of_cache(facts: Facts, row: Recompile) -> bool:
+    """It is filled inside a library; what grows is handed over by the program."""
+    return row.kind == "value" and grows_in_cache(facts, row)
+
+
 def _confidence(facts: Facts, rule: str, head: Recompile) -> Confidence:
     if rule in ("unexplained_recompile", "bucket_ladder_poor_fit"):
         return "low"
-    return "medium" if made_inside(facts, head) else "high"
+    return "medium" if rule == "size_bound_of_torch" or made_inside(facts, head) else "high"
 
 
 def _place(facts: Facts, head: Recompile) -> Place:
-    """A size that a line fixed is told at that line, which may stand in another function."""
+    """A size that a line fixed is told at that line, which may stand in another function, a bound at its
+    condition.
+    """
     pin = pin_of(facts, head)
-    if pin is None or pin.file is None:
+    if pin is not None and pin.file is not None:
+        file, line = pin.file, pin.line
+    elif head.kind == "symbolic_guard" and (found := line_of_condition(facts.sources, head)):
+        file, line = head.file, found
+    else:
         return place_of_recompile(facts, head)
-    code = facts.sources.line(pin.file, pin.line)
-    return Place(pin.file, pin.line, head.function, code, head.called_from)
+    return Place(file, line, head.function, facts.sources.line(file, line), head.called_from)
 
 
 def _without_promise(facts: Facts, cause: Cause, found: Finding) -> Finding:

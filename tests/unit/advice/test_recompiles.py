@@ -322,35 +322,6 @@ def test_other_keys_of_a_dict_explain_its_length(report: MakeReport) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("line", "rule"),
-    [
-        ("if x.shape[0] > 8:", "branch_on_size"),
-        ("y = a if x.shape[0] > 8 else b", "branch_on_size"),
-        ("assert n <= 8", "branch_on_size"),
-        ("y = x[:8]", "branch_on_size"),
-        ("y = x.new_zeros(min(n, 8))", "branch_on_size"),
-        ("for i in range(n):", "branch_on_size"),
-        ("y = F.relu(self.conv(x))", "size_bound_of_torch"),
-        ("total = x.mean().item()", "size_bound_of_torch"),
-        ("with torch.no_grad():", "size_bound_of_torch"),
-    ],
-)
-def test_a_bound_at_a_line_that_asks_nothing_is_torchs_own(report: MakeReport, line: str, rule: str) -> None:
-    body = "\n        if a < b:\n            pass" if line.endswith(":") else ""
-    text = f"def forward(self, x):\n    {line}{body}\n"
-    row = recompile("symbolic_guard", "x dim 0", changes=[("2 <= x dim 0 <= 8", 50)], line=2)
-    (found,) = advise(report(recompiles=[row]), {"train.py": text})
-    assert (found.rule, "2 <= x dim 0 <= 8" in found.summary) == (rule, rule == "size_bound_of_torch")
-
-
-def test_a_bound_of_unknown_source_is_not_laid_on_torch(report: MakeReport) -> None:
-    row = recompile("symbolic_guard", "x dim 0", changes=[("x dim 0 <= 8", 50)], line=1)
-    assert advise(report(recompiles=[row]))[0].rule == "branch_on_size"
-    at_function = advise(report(recompiles=[row]), {"train.py": "def forward(self, x):\n    return x\n"})
-    assert at_function[0].rule == "branch_on_size"
-
-
 def test_a_branch_on_a_size_is_no_drift_of_that_size(report: MakeReport) -> None:
     rows = [
         recompile("size", "x dim 0", changes=[(2, 3)]),
