@@ -74,6 +74,12 @@ WORDS = {
         "keep the shape fixed: a mask with torch.where instead of boolean indexing, nonzero or unique",
         "if few elements are kept, the full shape may compute more than it saves",
     ),
+    "recurrent_layer": BreakWords(
+        "torch_switch",
+        "Dynamo leaves nn.RNN, nn.GRU and nn.LSTM to Python unless it is told to trace them",
+        "set torch._dynamo.config.allow_rnn = True before the first call, or compile what is around it",
+        "torch calls that support experimental: compare the results, and the time of a step",
+    ),
     "numpy_unsupported": BreakWords(
         "replace_with_torch_op",
         "a NumPy function without a torch counterpart splits the graph",

@@ -12,7 +12,7 @@ from compilescope.advice.cause import Cause, Place, Telling, finding, place_of_b
 from compilescope.advice.diff import unified
 from compilescope.advice.facts import Facts, Named, Rows
 from compilescope.advice.finding import RUNS_EAGER, Finding, Severity
-from compilescope.advice.hints import check_hint
+from compilescope.advice.hints import check_hint, switch_in
 from compilescope.advice.hooks import is_hook
 from compilescope.advice.library import debug_switch, is_foreign, is_installed, is_standard, library_fix
 from compilescope.advice.rewrites import edit_of
@@ -24,7 +24,7 @@ _HOT = 100  # executions from which a split costs more than its compile
 _COLD = 10  # a break that runs this many times less than the hottest one can wait
 _NOT_IN_PLACE = frozenset(("hook_reads_scalar", "library_debug_code", "break_in_library"))
 # The cause is the call that the program makes, though the line that breaks is in the library called.
-_WHOEVER_CALLS = frozenset(("optimizer_step", "copy_of_tensor"))
+_WHOEVER_CALLS = frozenset(("optimizer_step", "copy_of_tensor", "recurrent_layer"))
 _DELIBERATE = frozenset(("compiler_disabled_call", "explicit_graph_break"))
 
 
@@ -106,8 +106,13 @@ def _telling(facts: Facts, rule: str, place: Place, cause: Cause) -> Telling:
     hints = [check_hint(facts.sources, n.row, grows=grows) for n in cause.breaks]
     notes = [*dict.fromkeys(h for h in hints if h), *_effects(cause), *held_open(facts, cause)]
     notes += whole_graph(facts, [n.row for n in cause.breaks])
+    setting = switch_in(first.hint)
     summary = f"{called(place.function)}: {_plain(rule, first)}"
     fix = library_fix(first) or words.fix if rule == "break_in_library" else words.fix
+    if setting and _is_general(rule):
+        fix = f"torch's hint: set {setting} before the first call; else {fix}"
+    elif setting and not hints[0] and setting not in fix:
+        notes.append(f"torch's own hint: set {setting}")
     switch = debug_switch(facts, first) if rule == "library_debug_code" else None
     if switch:
         fix = f"set {switch} to a false value before compiling"
@@ -128,6 +133,11 @@ def _telling(facts: Facts, rule: str, place: Place, cause: Cause) -> Telling:
         could_be_wrong=words.wrong,
         notes=tuple(notes),
     )
+
+
+def _is_general(rule: str) -> bool:
+    """Whether the rule's words say only that Dynamo does not trace something."""
+    return rule == "break_in_library" or rule.startswith(("unsupported", "skipped"))
 
 
 def _plain(rule: str, row: GraphBreak) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from compilescope.advice.sources import Sources, called_name, calls_in, names_in
 from compilescope.analysis.report import GraphBreak
 
 _CAPTURE = "torch suggests capture_scalar_outputs"
+_SWITCH = re.compile(r"torch\._dynamo\.config\.(?P<name>\w+)`?\s*(?:=|to)\s*`?(?P<value>True|False)\b")
 _READS = frozenset(("item", "tolist", "int", "float", "bool"))
 
 
@@ -32,6 +34,12 @@ def check_hint(sources: Sources, site: GraphBreak, *, grows: str | None = None) 
     if cause == "explicit_graph_break" and site.library:
         return "torch's hint to remove the call does not help: the line is not yours"
     return None
+
+
+def switch_in(hint: str | None) -> str | None:
+    """ "torch._dynamo.config.allow_rnn = True": the setting that a hint of torch's says to change."""
+    found = _SWITCH.search(hint or "")
+    return f"torch._dynamo.config.{found['name']} = {found['value']}" if found else None
 
 
 def _reorderable(statement: ast.stmt | None) -> str:

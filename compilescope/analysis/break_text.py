@@ -23,6 +23,7 @@ _FRAME = re.compile(
 )
 _EXPLANATION = re.compile(r"^  Explanation: (?P<text>[^\n]*)", re.MULTILINE)
 _HINT = re.compile(r"^  Hint: (?P<text>[^\n]*)", re.MULTILINE)
+_SETTING = "torch._dynamo.config."
 _CONTEXT = re.compile(r"^  Developer debug context: (?P<text>[^\n]*)", re.MULTILINE)
 _STACK_LABEL = "User code traceback:"
 _PYTHON_STACK = "\nTraceback (most recent call last)"
@@ -58,7 +59,7 @@ def parse_break(text: str) -> BreakText:
         _type(text, reason),
         gb_id.group(1).upper() if gb_id else None,
         _first(_EXPLANATION, text),
-        _first(_HINT, text),
+        _hint(text),
         _first(_CONTEXT, text),
         stack,
     )
@@ -94,6 +95,12 @@ def _type(text: str, reason: re.Match[str] | None) -> str:
         if paragraph.strip():
             return paragraph.strip()
     return reason["reason"].strip()
+
+
+def _hint(text: str) -> str | None:
+    """The hint that names a setting of torch, which a person can act on; else the first."""
+    hints = [found["text"].strip() for found in _HINT.finditer(text)]
+    return next((hint for hint in hints if _SETTING in hint), next(filter(None, hints), None))
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str | None:

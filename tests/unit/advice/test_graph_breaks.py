@@ -141,6 +141,54 @@ def test_unknown_run_time_hits_are_not_zero(report: MakeReport) -> None:
     assert found.saving is None
 
 
+@pytest.mark.parametrize(
+    ("hint", "setting"),
+    [
+        (
+            "Move the class out or set `torch._dynamo.config.enable_trace_load_build_class=True`.",
+            "torch._dynamo.config.enable_trace_load_build_class = True",
+        ),
+        (
+            "Change `torch._dynamo.config.trace_autograd_ops` to `True`.",
+            "torch._dynamo.config.trace_autograd_ops = True",
+        ),
+        (
+            "Set `torch._dynamo.config.enable_faithful_generator_behavior = False`. Note that",
+            "torch._dynamo.config.enable_faithful_generator_behavior = False",
+        ),
+    ],
+)
+@pytest.mark.parametrize("library", [False, True])
+def test_a_setting_that_torch_hints_at_goes_before_general_advice(
+    report: MakeReport, hint: str, setting: str, library: bool
+) -> None:
+    found = advise(report(graph_breaks=[graph_break("unsupported", hint=hint, library=library)]))[0]
+    assert found.rule == ("break_in_library" if library else "unsupported")
+    assert found.fix.startswith(f"torch's hint: set {setting} before the first call; else ")
+
+
+def test_a_setting_beside_particular_advice_is_a_note(report: MakeReport) -> None:
+    hint = "Set torch._dynamo.config.capture_dynamic_output_shape_ops = True"
+    found = advise(report(graph_breaks=[graph_break("data_dependent_shape", hint=hint)]))[0]
+    assert "capture_dynamic_output_shape_ops" not in found.fix
+    expected = "torch's own hint: set torch._dynamo.config.capture_dynamic_output_shape_ops = True"
+    assert expected in found.evidence.notes
+
+
+@pytest.mark.parametrize("hint", [None, "Add it to torch._dynamo.config.ignore_logger_methods."])
+def test_a_hint_without_a_value_to_set_changes_nothing(report: MakeReport, hint: str | None) -> None:
+    found = advise(report(graph_breaks=[graph_break("unsupported", hint=hint)]))[0]
+    assert "torch's hint" not in found.fix
+
+
+def test_a_recurrent_layer_stands_where_the_program_calls_it(report: MakeReport) -> None:
+    """nn.Sequential breaks in torch's own file."""
+    site = graph_break("recurrent_layer", file="torch/nn/modules/container.py", line=253, library=True)
+    found = advise(report(graph_breaks=[replace(site, call_path=["train.py:20 main"])]))[0]
+    assert (found.rule, found.file, found.line) == ("recurrent_layer", "train.py", 20)
+    assert "torch._dynamo.config.allow_rnn = True" in found.fix
+
+
 def test_a_lower_bound_of_runs_is_told_as_one(report: MakeReport) -> None:
     sites = [graph_break(), graph_break(line=17, runtime_hits_basis="at least: calls of the graph")]
     found = advise(report(graph_breaks=sites))[0]

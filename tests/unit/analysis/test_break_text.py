@@ -46,6 +46,29 @@ def test_the_stack_is_the_users_not_torchs_own() -> None:
     assert found.hint == "Avoid calling `TextIOWrapper.write` in your code."
 
 
+RNN = """Graph break in user code at /site-packages/torch/nn/modules/container.py:253
+Graph Break Reason: Encountered graph break when attempting to trace CALL_FUNCTION_EX: f(*args):
+
+Attempted to wrap RNN, GRU, or LSTM
+  Explanation: Dynamo does not support RNN, GRU, or LSTM.
+  Hint: It may be possible to write Dynamo tracing rules for this code.
+  Hint: Set torch._dynamo.config.allow_rnn=True to enable experimental support
+
+  Developer debug context: LSTM(4, 4)
+"""
+
+
+def test_of_several_hints_the_one_that_names_a_setting_is_kept() -> None:
+    assert (parse_break(RNN).hint or "").startswith("Set torch._dynamo.config.allow_rnn=True")
+    first = RNN.replace("torch._dynamo.config.", "")
+    assert (parse_break(first).hint or "").startswith("It may be possible")
+
+
+def test_a_recurrent_layer_is_a_cause_of_its_own() -> None:
+    assert causes(parse_break(RNN)) == ["recurrent_layer"]
+    assert plain_reason(parse_break(RNN)) == "Dynamo leaves nn.RNN, nn.GRU and nn.LSTM to Python"
+
+
 def test_an_error_report_ends_with_the_users_lines_and_torchs() -> None:
     assert user_stack(texts.FULLGRAPH_ERROR)[0] == ("/home/user/train.py", 13, "block")
     assert user_stack(texts.CONSTRAINT_ERROR) == (("/home/user/train.py", 13, "forward"),)
