@@ -16,6 +16,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from compilescope import observer
 from compilescope.bucketing._torch import current_compile_id
+from compilescope.bucketing.census import Census
 from compilescope.bucketing.compile import CapturedGraph
 from compilescope.bucketing.entry import Entry, location_of
 from compilescope.bucketing.explain import Explanation
@@ -72,6 +73,7 @@ class BucketedBackend:
         self._entries: list[Entry] = []
         self._bypassed: dict[int, list[int]] = {}
         self._retired: list[DispatchCount] = []
+        self.census = Census()
         self._events: list[Event] = []
         self.graphs = self._own_graphs() if self.options.cuda_graphs else None
         self._bound: WeakKeyDictionary[Any, dict[str, BoundName]] = WeakKeyDictionary()
@@ -111,6 +113,7 @@ class BucketedBackend:
             self._contracts,
             self.options.verify,
             self.options.fallback == "dynamic",
+            self.census.seen,
         )
         self._entries.append(entry)
         if self.options.build == "capture" and not self._is_warming:
@@ -123,7 +126,8 @@ class BucketedBackend:
 
     def explain(self) -> Explanation:
         """Entry by rung: sizes, kernels, compile seconds, cache outcome, hits, fallbacks, refusals."""
-        return Explanation.of(self.events(), self.dispatch_counts())
+        pending = {entry.number: [job.label for job in list(entry.pending)] for entry in list(self._entries)}
+        return Explanation.of(self.events(), self.dispatch_counts(), pending, self.census)
 
     def events(self) -> list[Event]:
         return list(self._events)
@@ -151,6 +155,7 @@ class BucketedBackend:
         self._retired += [count for entry in self._entries for count in entry.dispatch_counts()]
         self._report(BackendReset(self.name, len(self._entries)))
         self._entries.clear()
+        self.census.forget_warmed()
         if self.graphs is not None:
             self.graphs.clear()
         if isinstance(self._compiler, PiecewiseCompiler):
@@ -162,6 +167,7 @@ class BucketedBackend:
         for entry in self._entries:
             entry.dispatch.disarm()
         self._thread.warming = True
+        self.census.seen.ran.clear()
         try:
             yield
         finally:
@@ -196,6 +202,8 @@ class BucketedBackend:
     def _unarmed(self, entry: Entry, arguments: tuple[Any, ...]) -> Any:
         if getattr(self._thread, "comparing", False):
             return entry.compare_padded(arguments)
+        if self._is_warming:
+            self.census.seen.ran.append(entry)
         if self._is_warming or _has_fakes(arguments):
             outputs = entry.eager(*arguments)
         else:
@@ -238,9 +246,11 @@ class BucketedBackend:
 
     def _bypass(self, number: int, graph_module: fx.GraphModule, example_inputs: Sequence[Any]) -> Any:
         calls = self._bypassed[number] = [0]
+        seen = self.census.seen
         compiled = self._compiler.compile_plainly(graph_module, example_inputs)
 
         def bypassed(*arguments: Any) -> Any:
+            seen.served = True
             if not self._is_warming:
                 calls[0] += 1
             return compiled(*arguments)

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from compilescope.bucketing.census import Seen
 from compilescope.bucketing.inner import Artifact, boxed_form
 
 DISTINCT_SIZES = 4096
@@ -60,14 +61,25 @@ class PadRung:
         )
 
 
+_SEEN = "    seen.served = True"
+_UNARMED = [_SEEN, "    return unarmed(*a)"]
+
+
 class Dispatch:
     """The callable given to Dynamo, and its counters.
 
     ``symbols`` is the Python that reads each bucketed symbol from the arguments ``a``; a key is the tuple of
     their values, or the value itself when there is one. Until :meth:`arm` every call goes to ``unarmed``.
+    ``seen`` is told of each call.
     """
 
-    def __init__(self, symbols: Sequence[str], fallback: Served, unarmed: Callable[..., Any]) -> None:
+    def __init__(
+        self,
+        symbols: Sequence[str],
+        fallback: Served,
+        unarmed: Callable[..., Any],
+        seen: Seen | None = None,
+    ) -> None:
         self._symbols = tuple(symbols)
         self._fallback = fallback
         self._pins: dict[Any, Artifact] = {}
@@ -82,6 +94,7 @@ class Dispatch:
         self._scope: dict[str, Any] = {
             "math": math,
             "torch": torch,
+            "seen": seen or Seen(),
             "unarmed": unarmed,
             "pins": self._pins,
             "boxed": self._boxed,
@@ -91,9 +104,9 @@ class Dispatch:
             "choose": self._choose,
         }
         self._read = eval(f"lambda a: ({''.join(f'{symbol}, ' for symbol in symbols)})", self._scope)
-        self._unarmed_code = self._define(["    return unarmed(*a)"]).__code__
-        self.armed = self._define(["    return unarmed(*a)"])
-        self.function = self._define(["    return unarmed(*a)"])
+        self._unarmed_code = self._define(_UNARMED).__code__
+        self.armed = self._define(_UNARMED)
+        self.function = self._define(_UNARMED)
 
     def add_pin(self, sizes: Sequence[int | None], served: Served) -> None:
         """Serve calls whose symbols equal ``sizes``; a None leaves that symbol free."""
@@ -167,7 +180,7 @@ class Dispatch:
         return key if isinstance(key, tuple) else (key,)
 
     def _body(self) -> list[str]:
-        lines = [f"    k = {self._key_source(range(len(self._symbols)))}"]
+        lines = [_SEEN, f"    k = {self._key_source(range(len(self._symbols)))}"]
         if self._boxed:
             lines += [
                 "    rung = boxed.get(k)",

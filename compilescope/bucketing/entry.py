@@ -12,20 +12,21 @@ from typing import Any
 import torch
 from torch import fx
 
-from compilescope.bucketing._torch import compile_lock, user_line
+from compilescope.bucketing._torch import compile_lock, hint_of, user_line
+from compilescope.bucketing.census import Seen
 from compilescope.bucketing.compile import CapturedGraph, CompiledRung, at_sizes, compile_rung
 from compilescope.bucketing.concretize import literal_copy
 from compilescope.bucketing.dispatch import Dispatch, PadRung, Served
 from compilescope.bucketing.gaps import gap
 from compilescope.bucketing.graphs import CudaGraphs
-from compilescope.bucketing.guards import UnreachableGuardError
+from compilescope.bucketing.guards import UnreachableGuardError, admitted_range, violation
 from compilescope.bucketing.identify import BoundName, symbols_of, traced_value
 from compilescope.bucketing.inner import Artifact, InnerCompiler, as_eager
 from compilescope.bucketing.padding.call import PaddedCall
 from compilescope.bucketing.padding.contract import PaddingRefusedError
 from compilescope.bucketing.padding.rungs import Contracts, EntryPadding
 from compilescope.bucketing.padding.verify import FirstCall, difference
-from compilescope.bucketing.plan import Job, Refusal, plan, remainder
+from compilescope.bucketing.plan import Job, Refusal, Span, plan, remainder
 from compilescope.ladder import LadderProduct
 from compilescope.observer import DispatchCount, Event, RungCompiled, RungFailed, RungRefused, RungVerified
 
@@ -59,11 +60,13 @@ class Entry:
         contracts: Contracts | None = None,
         verify: bool = False,
         with_dynamic: bool = True,
+        seen: Seen | None = None,
     ) -> None:
         self.backend = backend
         self.number = number
         self.state = captured.state
         self.location = location_of(captured.graph_module)
+        self.frame = getattr(captured.compile_id, "frame_id", None)
         self.output_names = _named_outputs(captured.graph_module, names)
         self.eager = as_eager(literal_copy(captured.graph_module, {}))
         self.builds_on_call = False
@@ -89,6 +92,7 @@ class Entry:
             [captured.reach[symbol] for symbol in self._symbols],
             Served("eager", "eager", self.eager),
             lambda *arguments: unarmed(self, arguments),
+            seen,
         )
         symbols = symbols_of(captured.inputs)
         for step in plan(ladder, names, symbols, captured.shape_env, self._padding.refused, with_dynamic):
@@ -128,6 +132,31 @@ class Entry:
                 sizes,
             )
         return self.eager(*arguments)
+
+    def admits(self, sizes: Mapping[str, int]) -> bool:
+        """Whether the trace's guards allow these sizes; of what has been built it is not known any more."""
+        if self._captured is None:
+            return True
+        values = {symbol: size for name, size in sizes.items() for symbol in self._sized_like(name)}
+        return violation(self._captured.shape_env, values) is None
+
+    def admitted_span(self, name: str) -> Span | None:
+        """The least and the largest size of a name that the trace allows; None where nothing says it."""
+        span: Span | None = None
+        for symbol in self._sized_like(name):
+            span = admitted_range(self._captured.shape_env, symbol, *(span or (0, None)))  # type: ignore[union-attr]
+        return span
+
+    def _sized_like(self, name: str) -> list[Any]:
+        """A name's symbols, and those of other tensors that had its size: a guard may be on one whose values
+        the graph does not take, as behind a graph break."""
+        symbols = self._symbols_of.get(name, ())
+        if self._captured is None or not symbols:
+            return []
+        env = self._captured.shape_env
+        size = hint_of(env, symbols[0])
+        others = [each for each in env.var_to_range if each not in symbols and hint_of(env, each) == size]
+        return [*symbols, *others]
 
     def dispatch_counts(self) -> list[DispatchCount]:
         return [

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from compilescope.bucketing.census import Census
 from compilescope.observer import (
     DispatchCount,
     EntryCaptured,
@@ -34,37 +35,77 @@ class RungLine:
 
 @dataclass(frozen=True, slots=True)
 class EntryPart:
-    """One captured graph. ``fallbacks`` maps 'dynamic' and 'eager' to calls; ``calls`` are all it served."""
+    """One captured graph. ``fallbacks`` maps 'dynamic' and 'eager' to calls; ``calls`` are all it served.
+
+    ``pending`` are rungs that are not compiled yet.
+    """
 
     captured: EntryCaptured
     rungs: tuple[RungLine, ...]
     calls: int
     fallbacks: tuple[tuple[str, int], ...]
+    pending: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """``str()`` of it is the table. ``unadmitted`` are the rungs that no entry could have."""
+    """``str()`` of it is the table. ``unadmitted`` are the rungs that no entry could have.
+
+    ``warmed`` are the states that were warmed up, each with whether it has a graph; ``eager_calls`` the calls
+    in each state that ran outside every graph.
+    """
 
     entries: tuple[EntryPart, ...]
     unadmitted: tuple[str, ...]
+    warmed: tuple[tuple[str, bool], ...] = ()
+    eager_calls: tuple[tuple[str, int], ...] = ()
 
     @classmethod
-    def of(cls, events: Iterable[Event], counts: Iterable[DispatchCount]) -> Explanation:
+    def of(
+        cls,
+        events: Iterable[Event],
+        counts: Iterable[DispatchCount],
+        pending: Mapping[int, Sequence[str]] | None = None,
+        census: Census | None = None,
+    ) -> Explanation:
         events = list(events)
         counts = list(counts)
+        waiting = pending or {}
+        census = census or Census()
         captured = [event for event in events if isinstance(event, EntryCaptured)]
-        entries = tuple(_entry(each, events, counts) for each in captured)
-        return cls(entries, _unadmitted(events))
+        entries = tuple(_entry(each, events, counts, waiting.get(each.entry, ())) for each in captured)
+        return cls(entries, _unadmitted(events), census.warmed(), census.eager_calls())
 
     def __str__(self) -> str:
         lines = [line for entry in self.entries for line in _entry_lines(entry)]
+        if not lines:
+            lines.append("nothing captured: the model was not called yet, or Dynamo runs it eagerly")
         if self.unadmitted:
             lines.append(f"no entry admits: {', '.join(self.unadmitted)}")
-        return "\n".join(lines) or "nothing captured: the model was not called yet, or Dynamo runs it eagerly"
+        return "\n".join([*lines, *self._state_lines()])
+
+    def _state_lines(self) -> list[str]:
+        lines = []
+        prepared = [state for state, has_graph in self.warmed if has_graph]
+        if prepared:
+            lines.append(f"warmed up: {'; '.join(prepared)}")
+        lines += [f"no graph after a warm-up: {state}" for state, has_graph in self.warmed if not has_graph]
+        for state, calls in self.eager_calls:
+            lines.append(
+                f"{calls} {'call' if calls == 1 else 'calls'} ran eagerly outside every graph: {state}"
+            )
+        pending = sum(len(entry.pending) for entry in self.entries)
+        if pending:
+            rungs = "rung is" if pending == 1 else "rungs are"
+            lines.append(
+                f"{pending} {rungs} not compiled yet: warm_up compiles them, or goes on where it stopped"
+            )
+        return lines
 
 
-def _entry(captured: EntryCaptured, events: list[Event], counts: list[DispatchCount]) -> EntryPart:
+def _entry(
+    captured: EntryCaptured, events: list[Event], counts: list[DispatchCount], pending: Sequence[str]
+) -> EntryPart:
     hits: Counter[str] = Counter()
     outcomes: Counter[str] = Counter()
     for count in counts:
@@ -82,7 +123,7 @@ def _entry(captured: EntryCaptured, events: list[Event], counts: list[DispatchCo
         if isinstance(event, (RungCompiled, RungRefused, RungFailed)) and event.entry == captured.entry
     )
     fallbacks = tuple((outcome, outcomes[outcome]) for outcome in FALLBACKS)
-    return EntryPart(captured, rungs, outcomes.total(), fallbacks)
+    return EntryPart(captured, rungs, outcomes.total(), fallbacks, tuple(pending))
 
 
 def _unadmitted(events: list[Event]) -> tuple[str, ...]:
@@ -106,6 +147,7 @@ def _entry_lines(entry: EntryPart) -> list[str]:
             "",
         ]
     rows = [_HEADER, *(_row(line) for line in entry.rungs)]
+    rows += [(label, "", "", "", "", "", "", "not compiled yet") for label in entry.pending]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER))]
     table = ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     served = ", ".join(f"{count} by {outcome}" for outcome, count in entry.fallbacks)

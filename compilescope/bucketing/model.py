@@ -13,12 +13,17 @@ import torch
 
 from compilescope.bucketing import warm_up as warming
 from compilescope.bucketing.backend import BucketedBackend, Ladder
+from compilescope.bucketing.capture import Runs, capture, capture_ones, recompiles_on_purpose
+from compilescope.bucketing.census import state_text
 from compilescope.bucketing.example import Example, NamedTensor, named_tensors, signature_of
 from compilescope.bucketing.explain import Explanation
 from compilescope.bucketing.identify import Dims
 from compilescope.bucketing.options import takes_options
+from compilescope.bucketing.undo import side_effects_undone
 from compilescope.bucketing.warm_up import WarmUp
 from compilescope.observer import RungCompiled, RungFailed, RungRefused
+
+Mode = Callable[[], AbstractContextManager[Any]]
 
 
 class Bucketed:
@@ -60,26 +65,27 @@ class Bucketed:
         seen = len(self.backend.events())
         self._signature.bind(*example, **example_by_name)
         copied = Example(self._named, example, example_by_name)
-        call, sizes = self._call_resized(copied), copied.sizes()
-        for mode in _modes(grad, inference_mode):
-            with mode(), warming.side_effects_undone(self._target):
-                warming.capture(self.backend, call, sizes)
-        warming.warn_without_graphs(self.backend, self._target)
-        line = warming.Progress(self.backend, progress)
-        try:
-            warming.build(self.backend, line)
-        finally:
-            line.close()
-        for mode in _modes(grad, inference_mode):
-            with mode(), warming.side_effects_undone(self._target):
-                warming.compare_padded(self.backend, call, sizes)
-                warming.record_graphs(self.backend, call, sizes)
+        runs, sizes = self._runs(copied), copied.sizes()
+        modes = _modes(grad, inference_mode)
+        with self.backend.census.muted():
+            states = self._capture(modes, runs, sizes)
+            line = warming.Progress(self.backend, progress)
+            try:
+                warming.build(self.backend, line)
+            finally:
+                line.close()
+            for mode in modes:
+                with mode(), side_effects_undone(self._target):
+                    warming.compare_padded(self.backend, runs.traced, sizes)
+                    warming.record_graphs(self.backend, runs.traced, sizes)
+        self.backend.census.note_warmed(states)
         kinds = [type(event) for event in self.backend.events()[seen:]]
         return WarmUp(
             compiled=kinds.count(RungCompiled),
             failed=kinds.count(RungFailed),
             refused=kinds.count(RungRefused),
             wall_s=time.perf_counter() - started,
+            without_graph=tuple(state for state, has_graph in states.items() if not has_graph),
         )
 
     def explain(self) -> Explanation:
@@ -92,12 +98,47 @@ class Bucketed:
         if self.backend.graphs is not None:
             self.backend.graphs.begin()
 
-    def _call_resized(self, example: Example) -> warming.Call:
-        def call(sizes: Mapping[str, int]) -> Any:
+    def _call(self, arguments: tuple[Any, ...], by_name: dict[str, Any]) -> Any:
+        self._mark(arguments, by_name)
+        census = self.backend.census
+        census.seen.served = False
+        outputs = self._compiled(*arguments, **by_name)
+        if not census.seen.served:
+            census.count_eager(self._is_training())
+        return outputs
+
+    def _capture(self, modes: list[Mode], runs: Runs, sizes: Mapping[str, int]) -> dict[str, bool]:
+        """Trace in every mode, sizes of 1 last. Returns of each state whether it has a graph now."""
+        graphs: dict[str, bool] = {}
+        with recompiles_on_purpose():
+            for mode in modes:
+                with mode(), side_effects_undone(self._target):
+                    capture(self.backend, runs, sizes)
+            for mode in modes:
+                with mode(), side_effects_undone(self._target):
+                    graphs[state_text(self._is_training())] = capture_ones(self.backend, runs, sizes)
+        missing = [state for state, has_graph in graphs.items() if not has_graph]
+        warming.warn_without_graphs(self.backend, self._target, missing)
+        return graphs
+
+    def _runs(self, example: Example) -> Runs:
+        plain = self._target
+        while isinstance(plain, Bucketed):
+            plain = plain._target
+
+        def traced(sizes: Mapping[str, int]) -> Any:
             arguments, by_name = example.resized(sizes)
             return self(*arguments, **by_name)  # type: ignore[operator]
 
-        return call
+        @torch.compiler.disable  # type: ignore[untyped-decorator]
+        def eagerly(sizes: Mapping[str, int]) -> Any:
+            arguments, by_name = example.resized(sizes)
+            return plain(*arguments, **by_name)
+
+        return Runs(self._target, traced, eagerly)
+
+    def _is_training(self) -> bool | None:
+        return bool(self._target.training) if isinstance(self._target, torch.nn.Module) else None
 
 
 class BucketedModule(Bucketed, torch.nn.Module):  # type: ignore[misc]
@@ -111,8 +152,7 @@ class BucketedModule(Bucketed, torch.nn.Module):  # type: ignore[misc]
     def forward(self, *arguments: Any, **by_name: Any) -> Any:
         if torch.compiler.is_dynamo_compiling() or _is_traced_here((arguments, by_name)):
             return self._orig_mod(*arguments, **by_name)
-        self._mark(arguments, by_name)
-        return self._compiled(*arguments, **by_name)
+        return self._call(arguments, by_name)
 
     @property
     def training(self) -> bool:
@@ -151,8 +191,7 @@ class BucketedFunction(Bucketed):
     def __call__(self, *arguments: Any, **by_name: Any) -> Any:
         if torch.compiler.is_dynamo_compiling() or _is_traced_here((arguments, by_name)):
             return self._target(*arguments, **by_name)
-        self._mark(arguments, by_name)
-        return self._compiled(*arguments, **by_name)
+        return self._call(arguments, by_name)
 
 
 @takes_options
@@ -187,6 +226,6 @@ def _is_traced_here(given: Any) -> bool:
     return torch.compiler.is_compiling() and torch._guards.detect_fake_mode(given) is not None
 
 
-def _modes(grad: bool, inference_mode: bool) -> list[Callable[[], AbstractContextManager[Any]]]:
-    modes: list[Callable[[], AbstractContextManager[Any]]] = [torch.no_grad]
+def _modes(grad: bool, inference_mode: bool) -> list[Mode]:
+    modes: list[Mode] = [torch.no_grad]
     return modes + [torch.enable_grad] * grad + [torch.inference_mode] * inference_mode

@@ -1,85 +1,58 @@
-"""Capture every graph, then compile every rung of it, before the first request."""
+"""Compile every rung of every graph that was captured, before the first request."""
 
 from __future__ import annotations
 
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from math import prod
 from typing import Any
 
 import torch
 
 from compilescope.bucketing.backend import BucketedBackend
+from compilescope.bucketing.capture import Call
 from compilescope.bucketing.entry import Entry
 from compilescope.bucketing.plan import Job
-from compilescope.bucketing.state import GlobalState
-from compilescope.ladder import BucketLadder, JointRung, Pin
+from compilescope.ladder import JointRung, Pin
 from compilescope.observer import EntryCaptured
 
 _log = logging.getLogger(__name__)
 
-Call = Callable[[Mapping[str, int]], Any]
-"""Run the model once on the example, resized so that each named symbol has the given size."""
+_NO_GRAPH = (
+    "Dynamo makes no graph of the model in the state '%s', so calls in it run eagerly: it has stopped "
+    "compiling this code, after %d recompiles that calls made it do or after an error while it traced. "
+    "TORCH_LOGS=recompiles,graph_breaks says which; after torch._dynamo.reset() a warm-up of every state "
+    "before the first call starts anew"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class WarmUp:
-    """What a warm-up did: rungs it compiled, failed to compile and was refused, and the seconds it took."""
+    """What a warm-up did: rungs it compiled, failed to compile and was refused, and the seconds it took.
+
+    ``without_graph`` are states that it prepared nothing for: calls in them run eagerly.
+    """
 
     compiled: int
     failed: int
     refused: int
     wall_s: float
+    without_graph: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return (
-            f"{self.compiled} compiled, {self.failed} failed, {self.refused} refused in {self.wall_s:.1f} s"
-        )
+        rungs = f"{self.compiled} compiled, {self.failed} failed, {self.refused} refused"
+        missing = f"; no graph in: {'; '.join(self.without_graph)}" if self.without_graph else ""
+        return f"{rungs} in {self.wall_s:.1f} s{missing}"
 
 
-def capture(backend: BucketedBackend, call: Call, sizes: Mapping[str, int]) -> None:
-    """Make Dynamo trace in this grad mode: at ``sizes``, then at each rung that no trace so far admits."""
-    with backend.warming():
-        call(sizes)
-        # Behind a graph break Dynamo takes an int for a constant until it sees a second value.
-        call(_other_sizes(backend, sizes))
-        for joint in (*backend.ladder.exact(), *backend.ladder.pads(), *backend.ladder.ranges()):
-            if _is_missing(backend, joint):
-                call(dict(sizes) | {name: rung.tuned_at for name, rung in joint.steps})
-        for ones in _ones(backend, sizes):
-            _try(call, dict(sizes) | ones)
-
-
-def _ones(backend: BucketedBackend, sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """Sizes of 1 that pads and ranges are to serve: Dynamo makes a graph of its own for each set of them."""
-    names = [name for name, each in backend.ladder.ladders if name in sizes and _serves_one(each)]
-    for count in range(1, len(names) + 1):
-        for chosen in combinations(names, count):
-            yield dict.fromkeys(chosen, 1)
-
-
-def _serves_one(ladder: BucketLadder) -> bool:
-    rung = ladder.serving(1)
-    return rung is not None and not isinstance(rung, Pin) and (ladder.minimum or 1) <= 1
-
-
-def _try(call: Call, sizes: Mapping[str, int]) -> None:
-    """A model may not take such a size at all, as batch norm in training: then no request has it."""
-    try:
-        call(sizes)
-    except Exception as refused:
-        text = f"{type(refused).__name__}: {refused}"
-        _log.info("the model does not run at %s and is not warmed up there: %s", dict(sizes), text)
-
-
-def warn_without_graphs(backend: BucketedBackend, target: Any) -> None:
+def warn_without_graphs(backend: BucketedBackend, target: Any, states: Sequence[str]) -> None:
     """Dynamo says nothing where it leaves a whole model to Python, as it does with recurrent layers."""
     if any(isinstance(event, EntryCaptured) for event in backend.events()):
+        for state in states:
+            _log.warning(_NO_GRAPH, state, torch._dynamo.config.recompile_limit)
         return
     modules = target.modules() if isinstance(target, torch.nn.Module) else ()
     is_recurrent = any(isinstance(each, torch.nn.RNNBase) for each in modules)
@@ -179,21 +152,6 @@ def _padded_sizes(backend: BucketedBackend, joint: JointRung) -> list[dict[str, 
     return found
 
 
-@contextmanager
-def side_effects_undone(model: Any) -> Iterator[None]:
-    """Random number generators and the module's buffers are as before: a warm-up is no training step."""
-    buffers = list(model.buffers()) if isinstance(model, torch.nn.Module) else []
-    saved = [buffer.detach().clone() for buffer in buffers]
-    devices = list(range(torch.cuda.device_count())) if torch.cuda.is_initialized() else []
-    try:
-        with torch.random.fork_rng(devices):
-            yield
-    finally:
-        with torch.no_grad():
-            for buffer, before in zip(buffers, saved, strict=True):
-                buffer.copy_(before)
-
-
 class Progress:
     """A line on stderr that counts rungs; silent when stderr is no terminal."""
 
@@ -217,32 +175,3 @@ class Progress:
     def close(self) -> None:
         if self._shown:
             sys.stderr.write("\r\x1b[K")
-
-
-def _other_sizes(backend: BucketedBackend, sizes: Mapping[str, int]) -> dict[str, int]:
-    """Sizes of the ladder's own that differ from ``sizes`` where it has any."""
-    other = dict(sizes)
-    for name, ladder in backend.ladder.ladders:
-        candidates = (rung.tuned_at for rung in ladder if rung.tuned_at not in (1, sizes.get(name)))
-        other[name] = next((size for size in candidates if size not in other.values()), other.get(name, 0))
-    return {name: size for name, size in other.items() if name in sizes}
-
-
-def _is_missing(backend: BucketedBackend, joint: JointRung) -> bool:
-    """Whether every trace of some line of code, in this state, has refused this rung for a guard."""
-    state = GlobalState.now()
-    by_location: dict[str | None, list[Entry]] = {}
-    for entry in backend.entries:
-        if entry.state == state:
-            by_location.setdefault(entry.location, []).append(entry)
-    return any(
-        any(_wants_another_trace(entry, joint.label) for entry in entries)
-        and not any(joint.label in entry.admitted for entry in entries)
-        for entries in by_location.values()
-    )
-
-
-def _wants_another_trace(entry: Entry, label: str) -> bool:
-    """Refused for a guard: what padding would make wrong, it makes wrong in every trace."""
-    refused = entry.refused.get(label)
-    return refused is not None and (refused.kind != "pad" or refused.guard is not None)

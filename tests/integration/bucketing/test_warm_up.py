@@ -246,3 +246,69 @@ def test_sizes_declared_from_two_are_not_traced_at_one() -> None:
     model = bucketed(Block(), BucketLadder.range(2, 8, hint=4).within(2, 8), DIMS, inner="aot_eager")
     model.warm_up(torch.randn(3, 8), grad=False)
     assert len(model.backend.entries) == 1
+
+
+def sides_on_one_line(x: torch.Tensor) -> torch.Tensor:
+    return x * 2 if x.shape[0] > 24 else x.relu()
+
+
+def sides_on_lines_of_their_own(x: torch.Tensor) -> torch.Tensor:
+    if x.shape[0] > 24:
+        y = x.cos()
+        return y * 2
+    return x.relu()
+
+
+def three_sides(x: torch.Tensor) -> torch.Tensor:
+    if x.shape[0] > 40:
+        return x.cos()
+    return x * 2 if x.shape[0] > 24 else x.relu()
+
+
+def even_and_odd(x: torch.Tensor) -> torch.Tensor:
+    return x * 2 if x.shape[0] % 2 == 0 else x.relu()
+
+
+def behind_a_break(x: torch.Tensor) -> torch.Tensor:
+    y = x * 2
+    torch._dynamo.graph_break()
+    return y.cos() if x.shape[0] > 24 else y.relu()
+
+
+BRANCHES = [sides_on_one_line, sides_on_lines_of_their_own, three_sides, even_and_odd, behind_a_break]
+
+
+@pytest.mark.parametrize("f", BRANCHES)
+@pytest.mark.parametrize("hint", [10, 30, 63])
+def test_what_guards_cut_off_a_range_is_traced_too(f: Any, hint: int) -> None:
+    model = bucketed(f, BucketLadder.range(2, 64, hint=hint), DIMS, inner="aot_eager")
+    model.warm_up(torch.randn(10, 8))
+    with torch.compiler.set_stance("fail_on_recompile"):
+        for size in (3, 20, 24, 25, 30, 41, 64):
+            for grad in (True, False):
+                x = torch.randn(size, 8)
+                with torch.set_grad_enabled(grad):
+                    torch.testing.assert_close(model(x), f(x))
+    assert total(model, "dynamic") == total(model, "eager") == 0
+
+
+def test_the_part_of_a_range_that_a_model_refuses_is_tried_once() -> None:
+    calls = []
+
+    @torch.compiler.disable
+    def note(size: int) -> None:
+        calls.append(size)
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        note(x.shape[0])
+        if x.shape[0] > 24:
+            raise ValueError("too many")
+        return x * 2
+
+    model = bucketed(f, BucketLadder.range(2, 64, hint=10), DIMS, inner="aot_eager")
+    model.warm_up(torch.randn(5, 8), grad=False)
+    assert len([size for size in calls if size > 24]) == 1
+    x = torch.randn(24, 8)
+    with torch.no_grad():
+        torch.testing.assert_close(model(x), f(x))
+    assert total(model, "range") == 1
