@@ -199,8 +199,12 @@ def grows_in_cache(facts: Facts, row: Recompile) -> bool:
     """Keys and values in a model's cache object, where it grew: a static one only fills its fields."""
     if not _CACHE.search(row.source):
         return False
-    same = (r for r in facts.report.recompiles if (r.process, r.function) == (row.process, row.function))
-    return any(r.kind in ("size", "stride") and bool(_CACHE.search(r.source)) for r in same)
+    same = (r for r in facts.report.recompiles if _frame(r) == _frame(row) and _CACHE.search(r.source))
+    return any(r.kind in ("size", "size_one") and grows_by_one(r) for r in same)
+
+
+def _frame(row: Recompile) -> tuple[str, str, str | None]:
+    return row.process, row.function, row.called_from
 
 
 def concatenates(sources: Sources, row: Recompile) -> bool:

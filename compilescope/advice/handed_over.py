@@ -1,4 +1,4 @@
-"""Whether the program itself passes the tensor that changed, or an installed library makes it on the way."""
+"""Whether the program itself passes what changed, or an installed library makes it on the way."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ _ARGUMENT = re.compile(r"(?:args\[\d+\]|kwargs\['(\w+)'\]|(\w+))(?: (?:stride )?
 
 
 def made_inside(facts: Facts, row: Recompile) -> bool:
-    """True for a tensor of a library's function that the line of the program does not pass by itself:
-    ``trainer.train()``, ``model.generate(prompt)``. There a mark, a cast or a copy has no place.
+    """True for an input of a library's function that the line of the program does not pass by itself:
+    ``trainer.train()``, ``model.generate(prompt)``. There a mark, a cast or a copy has no place. The model
+    itself is the program's own.
     """
-    if row.kind not in OF_TENSORS or not is_installed(row.file):
+    of_call = row.kind in OF_TENSORS or (row.kind == "value" and not row.source.startswith("self."))
+    if not of_call or not is_installed(row.file):
         return False
     argument = _ARGUMENT.fullmatch(row.source)
     caller = CALL.fullmatch(row.called_from or "")

@@ -18,6 +18,7 @@ from compilescope.analysis.worst import show, steps
 _TENSORS = frozenset(("Tensor", "tensor", "Parameter", "Buffer"))
 _KEPT = frozenset(("module_attribute", "object_attribute", "container_item", "global", "closure"))
 _SAME_MEMBERS = "always pass the same members, or the numbers among them as a tensor"
+_SAME_KEYS = "always pass the same keys (of **kwargs: the same keyword arguments)"
 _BEFORE = "fill it before the first call, or look it up outside the compiled function and pass the result in"
 
 
@@ -139,7 +140,7 @@ def _came(changes: list[tuple[Any, Any]]) -> bool:
 
 def _length(facts: Facts, row: Recompile, words: RecompileWords) -> RecompileWords:
     if row.meaning in ("dict", "set", "frozenset"):
-        return replace(words, fix_kind="fixed_keys", fix=_BEFORE)
+        return replace(words, fix_kind="fixed_keys", fix=_SAME_KEYS if row.holder == "argument" else _BEFORE)
     name = subject_of(row)
     grown = {f"{name}.append", f"{name}.extend", f"{name}.insert"}
     by_caller = row.holder == "argument" and facts.sources.tree(row.file) is not None

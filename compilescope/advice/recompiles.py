@@ -200,8 +200,11 @@ def _function(facts: Facts, row: Recompile) -> tuple[str, str]:
 def _causes(facts: Facts, group: list[Named[Recompile]]) -> list[Grouped]:
     """Rows of one function: by rule and variable, then those of one rule that moved together."""
     causes: list[Grouped] = []
+    keyed = {subject_of(n.row) for n in group if n.row.kind == "dict_keys"}
     for named in sorted(group, key=lambda n: (n.row.kind == "symbolic_guard", n.ref)):
         rule = _rule_in(facts, named, causes)
+        if rule == "container_growth" and subject_of(named.row) in keyed:
+            rule = "dict_keys_change"  # other keys explain another length
         home = next((c for c in causes if c[0] == rule and _belongs(named, c[1], rule)), None)
         if home:
             home[1].append(named)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -82,12 +83,16 @@ def test_a_dict_that_gets_keys_while_it_runs_is_one_cause_with_its_length(report
     ]
     (found,) = advise(report(recompiles=rows))
     assert (found.rule, len(found.refs)) == ("dict_keys_change", 2)
+    other = recompile("container_length", "len(extra)", count=9, compile_ids=["0/5"])
+    apart = advise(report(recompiles=[rows[1], rows[0], other]))
+    assert [(f.rule, len(f.refs)) for f in apart] == [("container_growth", 1), ("dict_keys_change", 2)]
 
 
 @pytest.mark.parametrize(
     ("fields", "text", "fix"),
     [
-        ({"meaning": "dict"}, "x = 1\n", "fill it before the first call"),
+        ({"meaning": "dict"}, "x = 1\n", "always pass the same keys"),
+        ({"meaning": "dict", "holder": "global"}, "x = 1\n", "fill it before the first call"),
         ({"meaning": "tuple"}, "x = 1\n", "pass one tensor"),
         ({"meaning": "list"}, "total(xs)\n", "pass one tensor"),
         ({"meaning": "list"}, "xs.append(1)\n", "ring buffer"),
@@ -130,6 +135,10 @@ def test_a_growing_cache_of_a_library_is_one_cause_with_a_static_cache_as_its_fi
 def test_a_cache_that_is_only_filled_once_does_not_grow(report: MakeReport) -> None:
     rules = {f.rule for f in advise(report(recompiles=[SET, FLAG]))}
     assert rules == {"optional_argument", "flag_argument_variants"}
+    longer = replace(GROWN, changes=[(10, 14)])  # of another prompt
+    elsewhere = replace(GROWN, called_from="train.py:9 main")
+    assert "kv_cache_growth" not in {f.rule for f in advise(report(recompiles=[longer, FLAG]))}
+    assert "flag_argument_variants" in {f.rule for f in advise(report(recompiles=[elsewhere, FLAG]))}
 
 
 @pytest.mark.parametrize(
@@ -151,6 +160,13 @@ def test_a_tensor_that_a_library_hands_over_cannot_be_marked_by_the_program(
     found = first(report, row, f"def main():\n{line}\n")
     assert found.confidence == confidence
     assert ("mark_dynamic" in found.fix) == (confidence == "high")
+
+
+def test_a_field_of_an_object_that_a_library_makes_is_not_quite_sure(report: MakeReport) -> None:
+    text = {"train.py": "def main():\n    model.generate(prompt)\n"}
+    assert advise(report(recompiles=[SET]), text)[0].confidence == "medium"
+    own = replace(SET, source="self.config.kind")
+    assert advise(report(recompiles=[own]), text)[0].confidence == "high"
 
 
 def test_the_size_one_that_a_library_makes_is_not_to_be_padded(report: MakeReport) -> None:
