@@ -25,8 +25,8 @@ def rule_of_bound(sources: Sources, row: Recompile) -> str:
     function = sources.function_at(row.file, row.line)
     if function is None or " dim " not in row.source or any(_conditions(function)):
         return "branch_on_size"
-    is_elsewhere = any(_sets(node, row) for node in _of_program(sources))
-    return "branch_on_size" if is_elsewhere else "size_bound_of_torch"
+    others = (other for file, other in sources.functions() if not is_installed(file))
+    return "branch_on_size" if any(_may_set(other, row) for other in others) else "size_bound_of_torch"
 
 
 def line_of_condition(sources: Sources, row: Recompile) -> int | None:
@@ -55,14 +55,25 @@ def _decides(node: ast.expr) -> bool:
             return False
 
 
-def _of_program(sources: Sources) -> Iterator[ast.expr]:
-    trees = (sources.tree(file) for file in sources.files() if not is_installed(file))
-    return (node for tree in trees if tree is not None for node in _conditions(tree))
-
-
-def _sets(node: ast.expr, row: Recompile) -> bool:
-    """A condition elsewhere, in a function that the line may call, on a size and at the bound."""
-    words = {part for name in names_in(node) for part in name.split(".")}
-    numbers = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and type(n.value) is int}
-    bounds = {int(text) for old, _ in row.changes for text in _NUMBER.findall(_DIM.sub("", str(old)))}
+def _may_set(function: ast.AST, row: Recompile) -> bool:
+    """A function that the line may call: it looks at a size, and asks about a number at the bound."""
+    words = {part for name in names_in(function) for part in name.split(".")}
+    numbers = {
+        node.value
+        for condition in _conditions(function)
+        for node in ast.walk(condition)
+        if isinstance(node, ast.Constant) and type(node.value) is int
+    }
+    bounds = {bound for old, new in row.changes for bound in _broken(str(old), new)}
     return bool(words & _SIZES) and any(abs(number - bound) <= 1 for number in numbers for bound in bounds)
+
+
+def _broken(relation: str, value: object) -> set[int]:
+    """8 of ``2 <= x dim 0 <= 8`` for the value 50: the other bound may be torch's own (no size below 2)."""
+    bounds = {int(text) for text in _NUMBER.findall(_DIM.sub("", relation))}
+    if bounds and isinstance(value, int | float):
+        if value > max(bounds):
+            return {max(bounds)}
+        if value < min(bounds):
+            return {min(bounds)}
+    return bounds

@@ -55,7 +55,9 @@ def test_the_condition_is_told_at_its_own_line(report: MakeReport) -> None:
         ("if x.shape[0] > 8: pass", "branch_on_size"),
         ("if len(x) >= 9: pass", "branch_on_size"),
         ("if x.shape[0] > 64: pass", "size_bound_of_torch"),
+        ("n = x.shape[0]; y = n if n < 9 else 8", "branch_on_size"),
         ("if epoch > 8: pass", "size_bound_of_torch"),
+        ("if x.shape[0] > 2: pass", "size_bound_of_torch"),
     ],
 )
 def test_a_function_that_is_called_may_have_set_the_bound(report: MakeReport, helper: str, rule: str) -> None:
