@@ -12,6 +12,7 @@ from compilescope.analysis import guard_changes, torch_reason
 from compilescope.analysis.change import Change, value_type_of
 from compilescope.analysis.index import FrameGroup, FrameKey, Index
 from compilescope.analysis.nearest import Entries
+from compilescope.analysis.wrappers import is_wrapper, unpacked
 from compilescope.model import Compile, CompileId, GuardFailure
 from compilescope.model.clipped import clipped
 
@@ -66,6 +67,8 @@ class Attempts:
         changes: list[Change] = []
         for guard in failure.guards if failure else ():
             changes += guard_changes.from_guard(guard, failure, modules) if failure else []
+        named = [self._unpacked(change, frame) for change in named]
+        changes = [self._unpacked(change, frame) for change in changes]
         is_told = any(_is_same(change, other) for change in named for other in changes)
         is_vague = bool(changes) and all(change.kind in _VAGUE for change in named)
         if not is_told and not is_vague:
@@ -99,11 +102,20 @@ class Attempts:
             if entry is None or entry == known:
                 continue
             read = guard_changes.from_reason(torch_reason.message_of(reason), state, modules)
-            yield int(entry.rpartition("/")[2]), tuple(self._settled(_plain(c), frame) for c in read)
+            told = (self._unpacked(change, frame) for change in read)
+            yield int(entry.rpartition("/")[2]), tuple(self._settled(_plain(c), frame) for c in told)
+
+    def _unpacked(self, change: Change, frame: FrameGroup) -> Change:
+        own = self._index.wrapped
+        if own is None or not is_wrapper(frame.code):
+            return change
+        return unpacked(change, self._index.scopes.positional(own))
 
     def _settled(self, change: Change, frame: FrameGroup) -> Change:
         """A variable of the frame that is none of its parameters is a free one."""
         if change.root is None or frame.resumed_at is not None:
+            return change
+        if self._index.wrapped and is_wrapper(frame.code):
             return change
         parameters = self._index.parameters(frame)
         if change.holder == "argument" and not (parameters is None or change.root in parameters):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Set
 from dataclasses import replace
 from typing import Any
@@ -72,13 +73,21 @@ def from_code(
     """Changes of a guard written as Python: equality, type, identity, length, membership, a relation."""
     condition = parse(code)
     source = raw_source if raw_source and raw_source not in ("L", "G") else condition.source
-    if condition.operator == "other" or source is None:
+    if condition.operator == "other" or source is None or _is_computed(condition.source):
         return relation(condition)
     if condition.source and (condition.operator in ("contains", "lacks") or "dict.keys(" in condition.source):
         return [membership_change(condition, got)]
     name = readable(source, free_name=condition.free_name, modules=modules)
     change = _of_operator(condition, name, got, old)
     return [change] if change else []
+
+
+def _is_computed(source: str | None) -> bool:
+    """``1.0 + -1 * L['x']`` is no thing that changes: a number in it is."""
+    try:
+        return source is not None and isinstance(ast.parse(source, mode="eval").body, ast.BinOp)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
 
 
 def _of_operator(condition: Condition, name: Readable, got: Mapping[str, Any], old: Any) -> Change | None:

@@ -12,6 +12,7 @@ from compilescope.analysis.break_text import BreakText, parse_break
 from compilescope.analysis.paths import Paths, match_suffix
 from compilescope.analysis.scopes import Scopes
 from compilescope.analysis.source_text import readable
+from compilescope.analysis.wrappers import is_wrapper, wrapped
 from compilescope.model import BreakEvent, Compile, CompileId, Graph, Location, Process
 
 _RESUME = re.compile(r"^torch_dynamo_resume_in_(?P<function>.+)_at_(?P<line>\d+)$")
@@ -201,6 +202,11 @@ class Index:
             first = first or place
         return first
 
+    @cached_property
+    def wrapped(self) -> Location | None:
+        """The program's function that torch's wrapper stands for; None where there is none, or several."""
+        return wrapped(self.process.targets, self.scopes, is_torch=self.paths.is_torch)
+
     def called_from(self, group: FrameGroup) -> str | None:
         for compiled in group.compiles:
             place = self.user_call(compiled.call)
@@ -215,6 +221,8 @@ class Index:
         """The function to name for a frame: torch's own frames stand for the user's line that called them,
         at the time of ``compiled`` where given.
         """
+        if self.wrapped and is_wrapper(group.code):
+            return self.wrapped
         if self.paths.is_torch(group.code.file):
             for candidate in (compiled, *group.compiles) if compiled else group.compiles:
                 place = self.user_call(candidate.call)

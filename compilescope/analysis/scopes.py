@@ -51,6 +51,17 @@ class Scopes:
         names = [_names(f) for f in self._functions(code)]
         return frozenset().union(*names) if names else None
 
+    def starts_of(self, file: str, name: str) -> list[int]:
+        """First lines, decorators included, of the functions of that name."""
+        starts = self._file(file).by_start.items()
+        return [at for at, functions in starts if any(_is_called(f, name) for f in functions)]
+
+    def positional(self, code: Location) -> tuple[str, ...]:
+        """Names of the positional parameters in order; empty where the function's source is not stored."""
+        for function in self._functions(code):
+            return tuple(a.arg for a in (*function.args.posonlyargs, *function.args.args))
+        return ()
+
     def variadic(self, code: Location) -> frozenset[str]:
         """Names of ``*args`` and ``**kwargs``: an item of them is an argument."""
         arguments = (a for f in self._functions(code) for a in (f.args.vararg, f.args.kwarg))

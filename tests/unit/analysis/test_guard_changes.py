@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compilescope.analysis.change import Change
-from compilescope.analysis.guard_changes import from_guard
+from compilescope.analysis.guard_changes import from_guard, from_reason
 from compilescope.model import CompileId, Guard, GuardFailure, Location
 
 AT = Location("/home/user/train.py", 8, "f")
@@ -155,6 +155,16 @@ def test_a_relation_broken_by_a_size_of_one_is_a_size_of_one() -> None:
     operands = {"L['x'].size()[0]": {"t": "int", "v": 1}}
     change = _change("LAMBDA_GUARD", None, "2 <= L['x'].size()[0]", {}, operands=operands)
     assert (change.kind, change.new) == ("size_one", 1)
+
+
+def test_a_number_inside_of_arithmetic_is_what_changes() -> None:
+    """Torch turns floats into tensors and guards on what it computes of them."""
+    (change,) = from_reason("(1.0 + ((-1)*L['k'])) == 0.75  # (fx/passes/x.py:429 in f)", {}, frozenset())
+    assert (change.kind, change.source, change.old) == (
+        "symbolic_guard",
+        "k",
+        "(1.0 + ((-1)*k)) == 0.75",
+    )
 
 
 def test_the_same_tensor_twice() -> None:
