@@ -33,6 +33,8 @@ __all__ = [
     "RungRefused",
     "RungVerified",
     "SymbolFact",
+    "WarmUpBegan",
+    "WarmUpEnded",
     "announce",
     "backends",
     "dispatch_snapshot",
@@ -191,6 +193,22 @@ class BackendReset:
     entries: int
 
 
+@dataclass(frozen=True, slots=True)
+class WarmUpBegan:
+    """From here to :class:`WarmUpEnded` the calls that this thread makes of the model are the backend's own:
+    they make it trace, or compare its rungs. None is counted as a dispatch. Neither is told again later.
+    """
+
+    backend: str
+
+
+@dataclass(frozen=True, slots=True)
+class WarmUpEnded:
+    """The backend's own calls are over, or pause until it begins again."""
+
+    backend: str
+
+
 Event = (
     EntryCaptured
     | RungCompiled
@@ -200,6 +218,8 @@ Event = (
     | GraphRecorded
     | GraphSkipped
     | BackendReset
+    | WarmUpBegan
+    | WarmUpEnded
 )
 
 
@@ -272,10 +292,14 @@ def backends() -> list[BucketBackend]:
 
 
 def emit(event: Event) -> None:
-    """Tell every observer. An observer that raises is logged and never stops the compile."""
+    """Tell every observer. An observer that raises is logged and never stops the compile.
+
+    Without the lock: an observer may wait for a thread of its own that is reading the counters.
+    """
     with _lock:
-        for observer in list(_observers):
-            _deliver(observer, event)
+        observers = list(_observers)
+    for observer in observers:
+        _deliver(observer, event)
 
 
 def dispatch_snapshot() -> list[DispatchCount]:

@@ -80,6 +80,7 @@ def report_of(run: Run) -> Report:
     rungs = [bucket for index in indexes for bucket in buckets(index)]
     absent += [*missing.of_run(indexes, info, launched=bool(run.launch)), *missing.of_buckets(rungs)]
     sums = totals(indexes, rows["breaks"], rows["limits"], rows["failures"], rows["skips"])
+    of_program = [row for row in rows["recompiles"] if not row.warm_up]
     why = diagnoses(indexes, rows["skips"])
     budget = Budget()
     graph_rows = [graph for index in indexes for graph in graphs(index, budget)]
@@ -97,14 +98,14 @@ def report_of(run: Run) -> Report:
             sums,
             limits=merged_limits(rows["limits"]),
             breaks=merged_breaks(rows["breaks"]),
-            recompiles=merged_recompiles(rows["recompiles"]),
+            recompiles=merged_recompiles(of_program),
             failures=merged_failures(rows["failures"]),
             skips=rows["skips"],
             diagnoses=why,
             last_compile_s=_last_compile_s(run),
             unfinished=_unfinished(indexes),
         ),
-        worst=worst(rows["limits"], rows["breaks"], rows["failures"], rows["recompiles"]),
+        worst=worst(rows["limits"], rows["breaks"], rows["failures"], of_program),
         graph_breaks=rows["breaks"],
         recompiles=rows["recompiles"],
         limit_hits=rows["limits"],

@@ -124,6 +124,16 @@ class Index:
         counts = [graph.calls for graph in graphs if graph.calls is not None]
         return max(counts) if graphs and len(counts) == len(graphs) else None
 
+    def in_warm_up(self, compiled: Compile) -> bool:
+        """Whether a bucketed model's own warm-up made torch compile this, or ask for it in vain."""
+        start_ns = compiled.start_ns
+        return start_ns is not None and any(
+            each.thread in (None, compiled.thread)
+            and (each.begin_ns or 0) <= start_ns
+            and (each.end_ns is None or start_ns <= each.end_ns)
+            for each in self.process.warm_ups
+        )
+
     def why_uncounted(self) -> str:
         """Why a graph of this process has no run-time counts."""
         if self.process.kind == "torch_trace":

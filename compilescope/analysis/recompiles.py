@@ -1,4 +1,7 @@
-"""Recompiles grouped by cause: one row per (function, guarded source, kind)."""
+"""Recompiles grouped by cause: one row per (function, guarded source, kind).
+
+Those that a bucketed model's warm-up makes on purpose have rows of their own.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,7 @@ def recompiles(index: Index, attempts: Attempts, origins: BreakOrigins) -> list[
     causes: dict[tuple[object, ...], _Cause] = {}
     for attempt in attempts.all:
         for change in attempt.changes:
-            key = (attempt.frame.key, *change.key)
+            key = (attempt.frame.key, index.in_warm_up(attempt.compile), *change.key)
             cause = causes.setdefault(key, _Cause(attempt.frame, change))
             cause.seen.append((attempt, change))
     rows = [_row(index, cause, origins) for cause in _fold(list(causes.values()))]
@@ -119,6 +122,7 @@ def _row(index: Index, cause: _Cause, origins: BreakOrigins) -> Recompile:
         blocked_changes=[(c.old, c.new) for _, c in refused],
         thread=last.thread,
         meaning=change.detail,
+        warm_up=index.in_warm_up(last),
         also_changed=few(_accepted(cause), lengths.ALSO_FAILED, "also_changed", more),
         more=more,
     )

@@ -128,6 +128,7 @@ class Totals:
     blocked_by_limit: int = 0  # compiles refused by the recompile limit
     skipped_frames: int = 0
     compiled: int = 0  # compiles that ended with code, those without an operation included
+    warm_up_recompiles: int = 0  # made by bucketed models' warm-ups on purpose, and not in ``recompiles``
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +199,7 @@ class Recompile:
     also_failed_count: int = 0  # ``also_failed`` lists the first of them
     # differed from the newest entry too, but had the value of an older one: not what is compiled anew
     also_changed: list[GuardChange] = field(default_factory=list)
+    warm_up: bool = False  # of a bucketed model's warm-up, which makes these graphs on purpose
     more: dict[str, int] = field(default_factory=dict)
 
 

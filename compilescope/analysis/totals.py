@@ -24,13 +24,17 @@ def totals(
     calls = [graph.calls for graph in graphs]
     known = [n for n in calls if n is not None]
     eager = [limit.eager_calls for limit in limits]
+    warm_ups = sum(
+        is_recompile(c) and index.in_warm_up(c) for index in indexes for c in index.process.compiles.values()
+    )
     return Totals(
         frames=sum(any(c.compiled for c in f.compiles) for index in indexes for f in index.frames.values()),
         compiles=sum(c.started for c in compiles),
         graphs=sum(not graph.inherited for graph in graphs),
         graph_break_sites=len({(b.file, b.line) for b in breaks}),
         graph_break_events=sum(len(index.breaks) for index in indexes),
-        recompiles=sum(is_recompile(c) for c in compiles),
+        recompiles=sum(map(is_recompile, compiles)) - warm_ups,
+        warm_up_recompiles=warm_ups,
         limit_hits=len(merged_limits(limits)),
         failures=len(merged_failures(failures)),
         compile_wall_s=compile_wall_s(processes) if compiles else 0.0,

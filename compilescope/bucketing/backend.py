@@ -41,7 +41,14 @@ from compilescope.bucketing.preconditions import bypass_reason
 from compilescope.bucketing.state import GlobalState
 from compilescope.errors import UsageError
 from compilescope.ladder import BucketLadder, LadderProduct
-from compilescope.observer import BackendReset, DispatchCount, EntryCaptured, Event
+from compilescope.observer import (
+    BackendReset,
+    DispatchCount,
+    EntryCaptured,
+    Event,
+    WarmUpBegan,
+    WarmUpEnded,
+)
 
 Ladder = BucketLadder | Mapping[str, BucketLadder] | LadderProduct
 
@@ -169,7 +176,8 @@ class BucketedBackend:
         self._thread.warming = True
         self.census.seen.ran.clear()
         try:
-            yield
+            with self._calls_itself():
+                yield
         finally:
             self._thread.warming = False
 
@@ -180,10 +188,20 @@ class BucketedBackend:
             entry.dispatch.disarm()
         self._thread.comparing = True
         try:
-            yield
+            with self._calls_itself():
+                yield
         finally:
             self._thread.comparing = False
             self.arm()
+
+    @contextmanager
+    def _calls_itself(self) -> Iterator[None]:
+        """Told to who observes, so that these calls are not taken for the program's."""
+        observer.emit(WarmUpBegan(self.name))
+        try:
+            yield
+        finally:
+            observer.emit(WarmUpEnded(self.name))
 
     @property
     def verifies(self) -> bool:

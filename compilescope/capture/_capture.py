@@ -73,6 +73,8 @@ class Capture:
         self.conversions.on_begin = self.eager.began
         self.conversions.on_refused = self.eager.refused
         self.conversions.on_compile = self.ticks.at_compile
+        self.buckets.on_warm_up = self.ticks.snapshot
+        self.buckets.on_warmed_up = self.graphs.forget_times
         self.graphs.on_first_graph = self.ticks.start
         # A process killed in its first compile has no graph yet: what it was doing is to be known.
         self.trace.on_start = self.ticks.start

@@ -144,6 +144,12 @@ class Graphs:
         self.on_first_graph()
         return counter
 
+    def forget_times(self, backend: str) -> None:
+        """Calls that a bucketed model made to warm up say nothing about those that follow."""
+        for counter in self.counters:
+            if counter.times is not None and counter.description["backend"] == backend:
+                counter.times.clear()
+
     def write(self, counter: GraphCounter, *, inherited: bool = False) -> None:
         fields = {**counter.description, "inherited": True} if inherited else counter.description
         self._session.writer.record("graph", {"m": fields}, c=counter.compile_id)

@@ -36,6 +36,7 @@ from compilescope.model.values import (
     Process,
     Run,
     Specialized,
+    WarmUp,
 )
 
 __all__ = [
@@ -69,5 +70,6 @@ __all__ = [
     "Specialized",
     "SymbolCondition",
     "SymbolMade",
+    "WarmUp",
     "load",
 ]

@@ -76,7 +76,7 @@ class Compiles:
         draft = self._draft(compile_id)
         draft.stack = f.stack(record.m.get("stack"), self._file)
         draft.call = draft.call or f.call(record.x.get("call"), self._file) or draft.stack[-2::-1]
-        draft.thread = self._thread_of(record)
+        draft.thread = self.thread_of(record)
         draft.start_ns = draft.start_ns or record.t
 
     def thread(self, record: Record) -> None:
@@ -85,7 +85,7 @@ class Compiles:
         if ident is not None and name is not None:
             self._threads[ident] = name
 
-    def _thread_of(self, record: Record) -> str | None:
+    def thread_of(self, record: Record) -> str | None:
         return self._threads.get(record.th) if record.th is not None else None
 
     def metrics(self, record: Record) -> None:
@@ -95,7 +95,7 @@ class Compiles:
         draft = self._draft(compile_id)
         code = f.location(m.get("co_filename"), m.get("co_firstlineno"), m.get("co_name"))
         draft.code = code or draft.code
-        draft.thread = draft.thread or self._thread_of(record)
+        draft.thread = draft.thread or self.thread_of(record)
         draft.wall_s = f.seconds(m.get("duration_us"), 1e-6) or f.seconds(
             m.get("entire_frame_compile_time_s")
         )

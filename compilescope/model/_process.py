@@ -13,6 +13,7 @@ from compilescope.model._compiles import Compiles
 from compilescope.model._detail import ARTIFACTS, DetailBuilder
 from compilescope.model._graphs import Graphs
 from compilescope.model._kinds import UNINTERPRETED
+from compilescope.model._warm_ups import WarmUps
 from compilescope.model.values import (
     BreakEvent,
     CacheEvent,
@@ -58,6 +59,7 @@ class ProcessBuilder:
         self._compiles = Compiles(source, self._file)
         self._detail = DetailBuilder(source, self._file, self._compiles) if detail else None
         self._buckets = Buckets()
+        self._warm_ups = WarmUps()
         self._graphs = Graphs(self._file, counts=source.kind == "recording")
         self._breaks: list[BreakEvent] = []
         self._failures: list[GuardFailure] = []
@@ -109,6 +111,7 @@ class ProcessBuilder:
             "pgo": self._profile,
             "autotune": self._autotune,
             "bucket": lambda r: self._buckets.event(r, self._id(r)),
+            "warm_up": lambda r: self._warm_ups.event(r, self._compiles.thread_of(r)),
             "dispatch": self._buckets.dispatched,
             "end": self._end,
         }
@@ -140,6 +143,8 @@ class ProcessBuilder:
         if handler is None:
             self._know(record.k, 1)
         try:
+            if record.k in ("runs", "runs_at_compile"):
+                record = self._warm_ups.without(record)
             if handler is not None:
                 handler(record)
             if self._detail is not None:
@@ -158,6 +163,7 @@ class ProcessBuilder:
 
     def _graph(self, record: Record) -> None:
         compile_id = self._id(record)
+        self._warm_ups.graph(record, compile_id)
         if compile_id:
             self._graphs.handed_over(compile_id, record.m, record.t)
 
@@ -205,6 +211,7 @@ class ProcessBuilder:
         if conversion is None:
             return
         self._conversions.append(conversion)
+        self._warm_ups.code(conversion.code_serial, conversion.compile)
         if conversion.compile and conversion.outcome != "skipped":
             self._compiles.place(conversion.compile, conversion.code, conversion.call)
 
@@ -305,6 +312,7 @@ class ProcessBuilder:
             holes=(*holes, *self._holes),
             bucket_events=bucket_events,
             dispatches=dispatches,
+            warm_ups=self._warm_ups.finish(),
             detail=self._detail.finish() if self._detail is not None else None,
             unread=self._unread(),
         )

@@ -238,6 +238,16 @@ class CompiledTwice:
 
 
 @dataclass(frozen=True, slots=True)
+class WarmUp:
+    """When a bucketed model called itself. The counters of its graphs are without those calls."""
+
+    backend: str
+    begin_ns: int | None
+    end_ns: int | None  # None: the process ended within it
+    thread: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Process:
     id: str
     kind: str  # recording | torch_trace
@@ -280,6 +290,7 @@ class Process:
     holes: tuple[Hole, ...]
     bucket_events: tuple[BucketEvent, ...] = ()
     dispatches: tuple[Dispatch, ...] = ()
+    warm_ups: tuple[WarmUp, ...] = ()
     detail: Detail | None = None  # None: it was not asked for
     compiled_twice: tuple[CompiledTwice, ...] = ()
     pgo: tuple[PgoLookup, ...] = ()

@@ -99,6 +99,7 @@ Totals.eager_calls  Calls that ran without torch.compile after a refusal
 Totals.processes  Processes in the recording
 Totals.blocked_by_limit  Compiles that the recompile limit refused
 Totals.skipped_frames  Frames that Dynamo left to the interpreter
+Totals.warm_up_recompiles  Those that a bucketed model's warm-up makes on purpose, which are not in recompiles
 Totals.compiled  Compiles that ended with code, those without an operation included
 GraphBreak.file  {_FILE}
 GraphBreak.line  {_LINE}
@@ -144,6 +145,7 @@ Recompile.blocked_changes  [old, new] of each refused compile, in order
 Recompile.thread  Thread it happened on, when there were several
 Recompile.meaning  What the change amounts to: contiguous -> channels_last
 Recompile.also_failed_count  How many there are; also_failed lists the first of them
+Recompile.warm_up  True where a bucketed model's warm-up made these graphs, on purpose
 Recompile.also_changed  Differed from the newest entry, with a value that an older one has: not the cause
 LimitHit.function  Function that was refused
 LimitHit.file  {_FILE}

@@ -59,6 +59,12 @@ for size in [9, 13] * 10:
 """
 )
 
+AUTOCAST = """
+model.warm_up(torch.randn(5, 8), progress=False)
+with torch.autocast("cpu", torch.bfloat16):
+    model(torch.randn(9, 8))
+"""
+
 
 @pytest.fixture(scope="module")
 def examined(tmp_path_factory):
@@ -115,3 +121,29 @@ def test_rungs_that_one_guard_forbids_are_one_finding(examined):
     (refused,) = [finding for finding in found if finding.rule == "bucket_refused"]
     assert "3 rungs were refused, 8, 16, 32: a guard of the trace excludes this size" in refused.summary
     assert "serve.py:12" in refused.summary
+
+
+def test_what_a_warm_up_compiles_is_not_blamed_on_the_program(examined):
+    for code in (SERVED, TRAINED):
+        report, found = examined(code)
+        assert report.totals.recompiles == 0
+        assert report.totals.warm_up_recompiles == 3
+        assert report.recompiles
+        assert all(row.warm_up for row in report.recompiles)
+        assert any("no recompile" in sentence for sentence in report.verdict.sentences)
+        assert {finding.rule for finding in found} <= {"bucket_never_hit", "bucket_ladder_poor_fit"}
+
+
+def test_a_recompile_that_the_program_makes_after_a_warm_up_is_its_own(examined):
+    _, found = examined(REFUSED + AUTOCAST)
+    assert "autocast_toggle" in {finding.rule for finding in found}
+
+
+def test_calls_of_a_warm_up_are_not_the_programs(examined):
+    report, _ = examined(SERVED)
+    assert report.totals.compiled_calls == 40
+    (sizes,) = report.sizes
+    assert sorted(tuple(row.values.values()) for row in sizes.rows) == [(4, 8), (4, 16), (8, 8), (8, 16)]
+    assert [row.count for row in sizes.rows] == [10] * 4
+    assert (sizes.seen_calls, sizes.unseen_calls) == (40, 0)
+    assert sum(sum(step.counts.values()) for step in sizes.steps) == 40
