@@ -10,6 +10,7 @@ from compilescope.analysis.failures import failed
 from compilescope.analysis.index import FrameGroup, Index
 from compilescope.analysis.limits import compiled_calls, eager_calls
 
+_LEFT = "nothing of the function is compiled, so nothing counts its calls"
 _NO_GRAPH = "a compile of it has no graph whose calls could be counted"
 
 
@@ -27,7 +28,7 @@ def _row(index: Index, frame: FrameGroup) -> report.Frame:
     was_refused = any(c.refused for c in frame.compiles)
     ops = [g.ops for g in graphs if g.ops is not None]
     compiled = compiled_calls(index, frame)
-    eager = eager_calls(index, frame) if was_refused else 0
+    eager = eager_calls(index, frame) if was_refused else None if is_uncounted(index, frame) else 0
     spent_s = round(sum(costs), 6) if costs or not started else None
     return report.Frame(
         function=place.function,
@@ -49,6 +50,16 @@ def _row(index: Index, frame: FrameGroup) -> report.Frame:
     )
 
 
+def is_uncounted(index: Index, frame: FrameGroup) -> bool:
+    """Whether a break, or an error that torch suppressed, leaves nothing of a function compiled."""
+    if any(c.compiled or c.refused or c.earlier for c in frame.compiles):
+        return False
+    ids = {c.id for c in frame.compiles}
+    return any(i in index.breaks_of for i in ids) or any(
+        c.outcome == "suppressed" and c.compile in ids for c in index.process.conversions
+    )
+
+
 def _missing(
     index: Index, frame: FrameGroup, compiled: int | None, eager: int | None, spent_s: float | None
 ) -> Iterator[report.Missing]:
@@ -57,7 +68,8 @@ def _missing(
         uncounted = index.why_uncounted() if any(g.calls is None for g in graphs) else _NO_GRAPH
         yield report.Missing("compiled_calls", uncounted)
     if eager is None:
-        yield report.Missing("eager_calls", index.why_uncounted_eager())
+        why = _LEFT if is_uncounted(index, frame) else index.why_uncounted_eager()
+        yield report.Missing("eager_calls", why)
     if spent_s is None:
         yield report.Missing("compile_s", "no compile of it ended")
 

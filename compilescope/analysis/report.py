@@ -128,6 +128,7 @@ class Totals:
     blocked_by_limit: int = 0  # compiles refused by the recompile limit
     skipped_frames: int = 0
     compiled: int = 0  # compiles that ended with code, those without an operation included
+    uncounted_functions: int = 0  # left to Python as a whole: nothing counts their calls
     warm_up_recompiles: int = 0  # made by bucketed models' warm-ups on purpose, and not in ``recompiles``
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from compilescope.analysis.attempts import is_recompile
 from compilescope.analysis.compile_time import compile_wall_s
+from compilescope.analysis.frames import is_uncounted
 from compilescope.analysis.index import Index
 from compilescope.analysis.ranks import merged_failures, merged_limits
 from compilescope.analysis.report import Failure, GraphBreak, LimitHit, Skip, Totals
@@ -43,5 +44,18 @@ def totals(
         processes=len(processes),
         blocked_by_limit=sum(c.refused for c in compiles),
         skipped_frames=len(skips),
+        uncounted_functions=len(_uncounted(indexes)),
         compiled=sum(c.compiled for c in compiles),
     )
+
+
+def _uncounted(indexes: Sequence[Index]) -> set[tuple[str, str, int]]:
+    """Functions that ran without torch.compile as a whole; the rest of one that was split is not another."""
+    found = set()
+    for index in indexes:
+        for frame in index.frames.values():
+            if is_uncounted(index, frame):
+                place = index.blamed(frame)
+                start = index.scopes.start_of(place.file, place.line)
+                found.add((place.function, index.paths.show(place.file), start or place.line))
+    return found

@@ -66,10 +66,15 @@ def _totals(report: Report) -> str:
         f"compiles <b>{totals.compiles:,}</b>",
         f"recompiles <b>{totals.recompiles:,}</b>",
         f"graph breaks <b>{totals.graph_break_sites:,}</b>",
-        f"eager calls <b>{_number(totals.eager_calls)}</b>",
+        f"eager calls <b>{_number(totals.eager_calls)}</b>{_uncounted(report)}",
         f"failures <b>{totals.failures:,}</b>",
     ]
     return f"<div>{' · '.join(figures)}</div>"
+
+
+def _uncounted(report: Report) -> str:
+    functions = report.totals.uncounted_functions
+    return f" (those of {count(functions, 'skipped function')} not counted)" if functions else ""
 
 
 def _first(found: list[FindingWords], most: int) -> Iterator[str]:

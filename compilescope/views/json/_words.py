@@ -99,6 +99,7 @@ Totals.eager_calls  Calls that ran without torch.compile after a refusal
 Totals.processes  Processes in the recording
 Totals.blocked_by_limit  Compiles that the recompile limit refused
 Totals.skipped_frames  Frames that Dynamo left to the interpreter
+Totals.uncounted_functions  Functions that Dynamo left to Python as a whole: their calls are in no count
 Totals.warm_up_recompiles  Those that a bucketed model's warm-up makes on purpose, which are not in recompiles
 Totals.compiled  Compiles that ended with code, those without an operation included
 GraphBreak.file  {_FILE}

@@ -82,6 +82,7 @@ def _counts(totals: Totals, page: Page) -> list[Line]:
         count(totals.failures, "failure") if totals.failures else "",
         count(totals.skipped_frames, "skipped frame") if totals.skipped_frames else "",
         _calls(totals),
+        _uncounted(totals),
     ]
     rows: list[str] = []
     row = ""
@@ -121,6 +122,13 @@ def _calls(totals: Totals) -> str:
     if compiled is None or eager is None:
         return f"{count(compiled, 'compiled call')}, {count(eager, 'eager call')}"
     return f"{eager:,} of {count(compiled + eager, 'call')} eager"
+
+
+def _uncounted(totals: Totals) -> str:
+    """Calls that are in neither figure, where there are such figures."""
+    if not totals.uncounted_functions or (totals.compiled_calls, totals.eager_calls) == (0, 0):
+        return ""
+    return f"calls of {count(totals.uncounted_functions, 'skipped function')} not counted"
 
 
 def _middle(report: Report, page: Page, room: int) -> list[Line]:

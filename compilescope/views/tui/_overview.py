@@ -67,6 +67,8 @@ def facts(report: Report, width: int) -> Content:
 def _facts(report: Report) -> list[tuple[str, str]]:
     totals, recording = report.totals, report.recording
     calls = f"{number(totals.compiled_calls)} ran compiled code, {number(totals.eager_calls)} ran eagerly"
+    if totals.uncounted_functions:
+        calls += f", those of {count(totals.uncounted_functions, 'skipped function')} are not counted"
     return [
         ("program", one_line(" ".join(recording.command) or recording.name, 300)),
         ("ended", _ended(report)),

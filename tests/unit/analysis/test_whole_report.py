@@ -7,13 +7,23 @@ from typing import Any
 
 import pytest
 import torch_texts as texts
-from model_values import compiled, graph, index, place, process, refused, run
+from model_values import compiled, graph, graph_break, index, place, process, refused, run
 
 from compilescope.analysis.build import report_of
 from compilescope.analysis.failures import failures
 from compilescope.analysis.report import GraphBreak, Recompile, Report
 from compilescope.analysis.worst import detail, steps, worst
-from compilescope.model import CacheEvent, CompileId, CompileTarget, Conversion, Limit, Process
+from compilescope.model import (
+    BreakEvent,
+    CacheEvent,
+    Compile,
+    CompileId,
+    CompileTarget,
+    Conversion,
+    Limit,
+    Location,
+    Process,
+)
 
 F = place("f", 10)
 ENDED: dict[str, Any] = {"exit_status": 0, "started_ns": 10**18, "ended_ns": 10**18 + 2 * 10**9}
@@ -202,6 +212,47 @@ def test_totals_follow_the_counting_rules() -> None:
         1,
         1,
     )
+
+
+def _left_to_python(frame: int, code: Location, line: int) -> tuple[Compile, BreakEvent]:
+    """A compile that a break, inside of a loop say, left without any code."""
+    event = graph_break(frame, [("/home/user/train.py", line, code.function)])
+    return compiled(frame, code, has_code=False), event
+
+
+def test_functions_left_to_python_as_a_whole_are_in_no_count_of_calls() -> None:
+    whole, at = _left_to_python(1, place("g", 30), 31)
+    rest, after = _left_to_python(2, place("torch_dynamo_resume_in_g_at_31", 31), 32)
+    other, there = _left_to_python(3, place("h", 50), 51)
+    source = "\n" * 29 + "def g(x):\n    print(x)\n    return x\n"
+    of = process(
+        *(compiled(0, F), whole, rest, other),
+        graphs=(graph(0, calls=7),),
+        breaks=(at, after, there),
+        sources={"/home/user/train.py": source},
+    )
+    report = _report(of)
+    assert (report.totals.compiled_calls, report.totals.eager_calls) == (7, 0)
+    assert report.totals.uncounted_functions == 2
+    left = [frame for frame in report.frames if frame.status == "skipped"]
+    assert [frame.eager_calls for frame in left] == [None, None, None]
+    assert "nothing counts its calls" in left[0].missing[-1].reason
+    assert [frame.eager_calls for frame in report.frames if frame.status != "skipped"] == [0]
+
+
+def test_a_function_whose_error_torch_suppressed_is_in_no_count_either() -> None:
+    id_ = CompileId(0, 0, 0)
+    suppressed = Conversion(F, 0, "suppressed", "no kernel", "BackendCompilerFailed", 0.1, (), id_)
+    of = process(_failed(fail_type="BackendCompilerFailed", fail_reason=None), conversions=(suppressed,))
+    assert _report(of).totals.uncounted_functions == 1
+    raised = process(_failed(fail_type="BackendCompilerFailed", fail_reason=None))
+    assert _report(raised).totals.uncounted_functions == 0
+
+
+def test_a_function_that_broke_and_has_a_graph_is_counted() -> None:
+    event = graph_break(0, [("/home/user/train.py", 11, "f")])
+    of = process(compiled(0, F), graphs=(graph(0, calls=7),), breaks=(event,))
+    assert _report(of).totals.uncounted_functions == 0
 
 
 def test_changes_are_shown_as_one_chain_where_they_are_one() -> None:

@@ -62,6 +62,13 @@ def test_it_says_what_matters_first() -> None:
     assert text.index("attend() hit") < text.index("Fix first")
 
 
+def test_calls_that_nothing_counts_are_named_where_the_count_stands() -> None:
+    base = builders.rich()
+    left = replace(base, totals=replace(base.totals, uncounted_functions=1))
+    assert "</b> (those of 1 skipped function not counted)" in card(left, "rec")
+    assert "not counted)" not in card(base, "rec")
+
+
 def test_what_is_left_out_is_counted() -> None:
     text = card(builders.huge(), "rec")
     assert "and 2,995 more findings" in text

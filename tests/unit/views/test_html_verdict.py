@@ -26,6 +26,13 @@ def test_what_the_verdict_says_is_not_said_again_below_it() -> None:
     assert "Capture began late." in text
 
 
+def test_calls_that_nothing_counts_are_named_where_the_count_stands() -> None:
+    base = builders.rich()
+    left = replace(base, totals=replace(base.totals, uncounted_functions=1))
+    assert "; those of 1 skipped function not counted" in _text(left)
+    assert "not counted" not in _text(base)
+
+
 def test_a_fact_that_two_ranks_lack_is_named_once_above() -> None:
     lacks = [Missing("runtime_hits of a.py:3", "why"), Missing("runtime_hits of a.py:3", "why")]
     text = _text(replace(builders.empty(), missing=[*lacks, Missing("exit_status", "nobody saw it")]))

@@ -190,6 +190,15 @@ def test_a_run_without_a_call_of_compiled_code_counts_none_as_eager() -> None:
     assert "of 0 calls" not in render(builders.empty())
 
 
+def test_calls_that_nothing_counts_are_named_beside_those_that_are_counted() -> None:
+    base = builders.history_grows()
+    left = replace(base, totals=replace(base.totals, uncounted_functions=2))
+    assert "4 of 12 calls eager\n  calls of 2 skipped functions not counted\n" in render(left)
+    assert "not counted" not in render(base)
+    empty = builders.empty()
+    assert "not counted" not in render(replace(empty, totals=replace(empty.totals, uncounted_functions=1)))
+
+
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_next_commands_fit(width: int) -> None:
     (row,) = [line for line in render(builders.empty(), width=width).splitlines() if line.startswith("Next")]
