@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -25,6 +26,8 @@ SETS_OF_ONES = 15
 """For how many sets of names the size 1 is traced in each state: all sets of four names."""
 
 _UNLIMITED = 2**31 - 1
+
+_one_at_a_time = threading.RLock()
 
 Call = Callable[[Mapping[str, int]], Any]
 """Run the model once on the example, resized so that each named symbol has the given size."""
@@ -67,10 +70,13 @@ class Runs:
             self.plain(sizes)
 
 
-def recompiles_on_purpose() -> AbstractContextManager[Any]:
+@contextmanager
+def recompiles_on_purpose() -> Iterator[None]:
     """Dynamo's limits are for recompiles that nobody asked for. Look-ups of what was made know no limit."""
     limits = {"recompile_limit": _UNLIMITED, "accumulated_recompile_limit": _UNLIMITED}
-    return torch._dynamo.config.patch(**limits)  # type: ignore[no-any-return]
+    # Up to torch 2.12 a patch is the whole process's, and two that overlap would leave one behind.
+    with _one_at_a_time, torch._dynamo.config.patch(**limits):
+        yield
 
 
 def capture(backend: BucketedBackend, runs: Runs, sizes: Mapping[str, int]) -> None:
@@ -90,8 +96,12 @@ def capture_ones(backend: BucketedBackend, runs: Runs, sizes: Mapping[str, int])
     """Trace the sizes of 1 that the ladder serves. Whether a call in this state goes through a graph."""
     with backend.warming():
         for ones in _ones(backend, sizes):
-            # As batch norm in training: then no request has it.
-            runs.attempt(dict(sizes) | ones, logging.INFO)
+            try:
+                # What refuses it, as batch norm does in training, has no request of it.
+                runs.attempt(dict(sizes) | ones, logging.INFO)
+            except Exception as refused:
+                text = f"{type(refused).__name__}: {refused}"
+                _log.warning("Dynamo does not trace the model at %s: %s", dict(sizes) | ones, text)
         runs.traced(sizes)
         return backend.census.seen.served
 

@@ -75,7 +75,7 @@ class Bucketed:
             finally:
                 line.close()
             for mode in modes:
-                with mode(), side_effects_undone(self._target):
+                with mode(), side_effects_undone(self._target), recompiles_on_purpose():
                     warming.compare_padded(self.backend, runs.traced, sizes)
                     warming.record_graphs(self.backend, runs.traced, sizes)
         self.backend.census.note_warmed(states)

@@ -29,35 +29,38 @@ def side_effects_undone(target: Any) -> Iterator[None]:
     """
     model = target if isinstance(target, torch.nn.Module) else getattr(target, "__self__", None)
     modules = list(model.modules()) if isinstance(model, torch.nn.Module) else []
-    modules = [_Module(each) for each in modules if not _changes_itself(each)]
-    tensors = _Tensors(modules)
+    kept = [_Module(each) for each in modules]
+    tensors = _Tensors(kept)
     devices = list(range(torch.cuda.device_count())) if torch.cuda.is_initialized() else []
     try:
         with torch.random.fork_rng(devices):
             yield
     finally:
-        for each in modules:
+        for each in kept:
             each.put_back()
         tensors.put_back()
 
 
 class _Module:
-    """The entries of a module's dictionaries; what they refer to is not copied."""
+    """The entries of a module's dictionaries; what they refer to is not copied.
+
+    Of a module that sets itself up at its first call these are the buffers alone.
+    """
 
     def __init__(self, module: torch.nn.Module) -> None:
         self._module = module
+        self._with_attributes = not _changes_itself(module)
         self.buffers = dict(module._buffers)
-        self.parameters = dict(module._parameters)
+        self.parameters = dict(module._parameters) if self._with_attributes else {}
         self._attributes = _attributes(module)
 
     def put_back(self) -> None:
-        for now, before in (
-            (self._module._buffers, self.buffers),
-            (self._module._parameters, self.parameters),
-        ):
-            if not _same_entries(now, before):
-                now.clear()
-                now.update(before)
+        _put_back_entries(self._module._buffers, self.buffers)
+        if self._with_attributes:
+            _put_back_entries(self._module._parameters, self.parameters)
+            self._put_back_attributes()
+
+    def _put_back_attributes(self) -> None:
         own = self._module.__dict__
         for name in _attributes(self._module).keys() - self._attributes.keys():
             del own[name]
@@ -102,7 +105,7 @@ class _Tensors:
 
 
 def _changes_itself(module: torch.nn.Module) -> bool:
-    """Wrappers for several devices set themselves up at the first call, lazy modules get their parameters."""
+    """At the first call: wrappers for several devices do, and lazy modules, which get their parameters."""
     if type(module).__module__.startswith(("torch.distributed", "torch.nn.parallel")):
         return True
     own = (*module._parameters.values(), *module._buffers.values())
@@ -113,12 +116,15 @@ def _attributes(module: torch.nn.Module) -> dict[str, Any]:
     return {name: value for name, value in module.__dict__.items() if name not in _STRUCTURE}
 
 
-def _same_entries(first: dict[str, Any], second: dict[str, Any]) -> bool:
-    return first.keys() == second.keys() and all(first[name] is second[name] for name in second)
+def _put_back_entries(now: dict[str, Any], before: dict[str, Any]) -> None:
+    if now.keys() != before.keys() or any(now[name] is not before[name] for name in before):
+        now.clear()
+        now.update(before)
 
 
 def _distinct(tensors: Iterable[torch.Tensor | None]) -> list[torch.Tensor]:
-    return list({id(each): each for each in tensors if each is not None}.values())
+    some = (each for each in tensors if each is not None and not torch.nn.parameter.is_lazy(each))
+    return list({id(each): each for each in some}.values())
 
 
 def _same_values(first: torch.Tensor, second: torch.Tensor) -> bool:

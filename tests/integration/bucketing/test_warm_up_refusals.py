@@ -117,3 +117,16 @@ def test_an_example_that_the_model_refuses_is_an_error_that_leaves_nothing_behin
     model.warm_up(torch.randn(6, 4))
     with torch.compiler.set_stance("fail_on_recompile"):
         assert_served(model, net, (8, 16, 7))
+
+
+def test_one_row_that_dynamo_cannot_trace_whole_costs_no_other_size(caplog: pytest.LogCaptureFixture) -> None:
+    def breaks(x: torch.Tensor) -> None:
+        if x.shape[0] == 1:
+            torch._dynamo.graph_break()
+
+    net = Net(breaks)
+    model = bucketed(net, BucketLadder.range(1, 64, hint=20), DIMS, inner="aot_eager", fullgraph=True)
+    with caplog.at_level(logging.WARNING):
+        model.warm_up(torch.randn(5, 4))
+    assert "Dynamo does not trace the model at {'n': 1}" in caplog.text
+    assert_served(model, net, (8, 20, 64))

@@ -156,3 +156,18 @@ def test_a_lazy_module_keeps_the_parameters_it_got() -> None:
     with undo.side_effects_undone(net):
         expected = net(torch.ones(2, 3))
     torch.testing.assert_close(net(torch.ones(2, 3)), expected)
+
+
+def test_a_wrapper_that_sets_itself_up_has_its_buffers_again() -> None:
+    class Wrapper(Assigned):
+        """As fully_shard makes of a module: a class of torch's own."""
+
+    Wrapper.__module__ = "torch.distributed.fsdp"
+    net = Wrapper()
+    net.is_set_up = None
+    with undo.side_effects_undone(net):
+        net(torch.randn(5, 4))
+        net.is_set_up = True
+    assert net.is_set_up
+    assert not net.assigned.any()
+    assert not net.written.any()
