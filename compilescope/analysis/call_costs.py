@@ -57,11 +57,11 @@ def sampled_costs(report: Report, found: FrameTraffic) -> tuple[Costs | None, tu
 
 
 def _timed(report: Report, found: FrameTraffic, artifact: str) -> list[_Timed]:
+    """By the size that was computed: a padded call takes as long as one of its rung's size."""
     name = found.traffic.names[0]
     every = [each for each in _times(report, found) if each.artifact == artifact and each.median_us > 0]
-    return sorted(
-        (each.values[name], each.timed, each.median_us) for each in every if each.values.get(name, 0) >= 1
-    )
+    sizes = ((each, (each.padded_to or each.values).get(name, 0)) for each in every)
+    return sorted((size, each.timed, each.median_us) for each, size in sizes if size >= 1)
 
 
 def _pools(rows: Sequence[_Timed]) -> list[_Pool]:
@@ -173,6 +173,6 @@ def _note(static: Sequence[_Level], dynamic: Sequence[_Level]) -> str:
 
 def _too_few(calls: int) -> str:
     return (
-        f"{calls:,} calls were timed, too few of similar sizes for a curve of costs: "
-        "run longer, or with a smaller N in --time-calls"
+        f"{calls:,} calls were timed, too few of similar sizes, or of too few sizes of one kind of artifact, "
+        "for a curve of costs: run longer, or with a smaller N in --time-calls"
     )

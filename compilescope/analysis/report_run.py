@@ -79,6 +79,7 @@ class CallTime:
     artifact: str
     timed: int
     median_us: float
+    padded_to: dict[str, int] | None = None  # sizes that the static artifact computed, where it was padded
 
 
 @dataclass(frozen=True, slots=True)

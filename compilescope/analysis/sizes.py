@@ -15,6 +15,7 @@ from compilescope.analysis import lengths
 from compilescope.analysis.index import FrameGroup, Index
 from compilescope.analysis.lengths import few
 from compilescope.analysis.report_run import CallTime, FrameSizes, SizeRow, SizeStep
+from compilescope.analysis.served import Artifact, Served
 from compilescope.analysis.size_expr import size_of
 from compilescope.analysis.source_text import is_parameter, readable
 from compilescope.model import Graph
@@ -181,17 +182,36 @@ def _times(
 ) -> list[CallTime]:
     """Of the calls that were timed, ascending by size; nothing unless the user asked for times."""
     timed = index.process.detail.call_times if index.process.detail else {}
+    served = Served(index)
     found = []
     for graph in graphs:
         shape = _shape(graph, changing)
-        artifact = "static" if _evaluated(shape, {}) is not None else "dynamic"
         for key, (count, median_us) in (
             timed.get(graph.serial, {}).items() if graph.serial is not None else ()
         ):
-            row = _row_of(graph, shape, key)
-            if row is not None:
-                found.append(CallTime(dict(zip(names, row, strict=True)), artifact, count, median_us))
+            row, artifact = _row_of(graph, shape, key), _artifact(served, graph, shape, key)
+            if row is not None and artifact is not None:
+                values, symbols = _named(graph, _values(key) or ()), artifact.sizes
+                padded = _evaluated(shape, values | dict(symbols)) if symbols else None
+                found.append(
+                    CallTime(
+                        dict(zip(names, row, strict=True)),
+                        artifact.kind,
+                        count,
+                        median_us,
+                        dict(zip(names, padded, strict=True)) if padded is not None else None,
+                    )
+                )
     return sorted(found, key=lambda each: (each.artifact, tuple(each.values.values())))
+
+
+def _artifact(served: Served, graph: Graph, shape: Sequence[object], key: str) -> Artifact | None:
+    if _evaluated(shape, {}) is not None:
+        return Artifact("static")
+    if not served.by_ladder(graph):
+        return Artifact("dynamic")
+    values = _values(key)
+    return served.artifact(graph, _named(graph, values)) if values is not None else None
 
 
 def _label(graph: Graph, shape: Sequence[object], key: str) -> str:
@@ -201,11 +221,15 @@ def _label(graph: Graph, shape: Sequence[object], key: str) -> str:
 
 
 def _row_of(graph: Graph, shape: Sequence[object], key: str) -> tuple[int, ...] | None:
+    values = _values(key)
+    return None if values is None else _evaluated(shape, _named(graph, values))
+
+
+def _values(key: str) -> list[int] | None:
     try:
-        values = [int(part) for part in key.split(",") if key]
+        return [int(part) for part in key.split(",") if key]
     except ValueError:
         return None
-    return _evaluated(shape, _named(graph, values))
 
 
 def _iso(ns: int) -> str | None:

@@ -64,6 +64,7 @@ Ladder.rivals  Ladders people use without planning, with as many rungs
 Ladder.notes  What was not known
 CallTime.values  Sizes of the calls, by dimension
 CallTime.artifact  static (compiled for just these sizes) or dynamic
+CallTime.padded_to  Sizes that a padded call was computed at, by dimension: what it took is their time
 CallTime.timed  Calls that were timed
 CallTime.median_us  Median of the latest of them, microseconds on the device that ran them
 FrameSizes.times  Times of real calls by size; empty unless they were asked for

@@ -82,6 +82,48 @@ def test_sizes_that_rarely_come_back_are_taken_together(tmp_path: Path) -> None:
     assert max(sizes) < 1160
 
 
+BUCKETED = """
+import torch
+from compilescope import BucketLadder, bucketed
+from compilescope.bucketing import Pad
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return (x @ x.new_ones(8, 8)).relu()
+model = bucketed(Model(), BucketLadder.pads([16, 32]), {"x": {0: "n"}}, pad=[Pad("x", 0)], inner="aot_eager")
+model.warm_up(torch.ones(7, 8), grad=False, progress=False)
+with torch.no_grad():
+    for number in range(120):
+        model(torch.ones((5, 16, 30, 32, 40, 60)[number % 6], 8))
+"""
+
+
+def test_calls_that_rungs_served_are_no_calls_of_the_dynamic_artifact(tmp_path: Path) -> None:
+    """All sizes are of one symbolic graph; the calls that its warm-up made are not timed either."""
+    (tmp_path / "serve.py").write_text(BUCKETED)
+    done = run(tmp_path, "run", "-q", "--time-calls", "1", "-o", "r.compilescope", "serve.py")
+    assert done.returncode == 0, done.stderr
+    report = build_report(open_recording(tmp_path / "r.compilescope"))
+    (sizes,) = report.sizes
+    padded = {"x.size(0)": 16}, {"x.size(0)": 32}
+    assert [(each.artifact, *each.values.values(), each.padded_to, each.timed) for each in sizes.times] == [
+        ("dynamic", 40, None, 20),
+        ("dynamic", 60, None, 20),
+        ("static", 5, padded[0], 20),
+        ("static", 16, None, 20),
+        ("static", 30, padded[1], 20),
+        ("static", 32, None, 20),
+    ]
+    found = frame_traffic_of(report)
+    assert (found.traffic.calls, found.traffic.unseen) == (120, 0)
+    costs, (note,) = sampled_costs(report, found)
+    assert costs is not None
+    assert isinstance(costs.static, Curve)
+    assert [point.size for point in costs.static.points] == [16, 32]
+    (through,) = costs.dynamic
+    assert [point.size for point in through.model.points] == [40, 60]
+    assert "static at 2 sizes, dynamic at 2" in note
+
+
 def test_too_few_timed_calls_are_said_to_be_that(tmp_path: Path) -> None:
     (tmp_path / "serve.py").write_text(MANY_SIZES.format(calls=12))
     run(tmp_path, "run", "-q", "--time-calls", "5", "-o", "r.compilescope", "serve.py")
