@@ -23,23 +23,32 @@ _Counter = tuple[str, int]  # which of the two, and the serial of the graph or o
 
 @dataclass(slots=True)
 class _Calls:
-    """``latest`` as counted; ``own`` of warm-ups that are over; ``before`` the one that goes on."""
+    """``latest`` as counted, a row; ``own`` of warm-ups that are over; ``before`` the one that goes on."""
 
-    latest: _Counts = field(default_factory=dict)
+    latest: Any = None
     own: _Counts = field(default_factory=dict)
     before: _Counts | None = None
 
-    def others(self, counts: _Counts) -> _Counts:
-        counted = counts if self.before is None else self.before
-        return {key: counted.get(key, 0) - self.own.get(key, 0) for key in counts}
+    def begin(self) -> None:
+        self.before = _counts(self.latest)
 
     def end(self) -> None:
         if self.before is not None:
-            for key, count in self.latest.items():
+            for key, count in _counts(self.latest).items():
                 grown = count - self.before.get(key, 0)
                 if grown > 0:
                     self.own[key] = self.own.get(key, 0) + grown
             self.before = None
+
+    def others(self, row: Any) -> _Counts:
+        """``row`` without them, and without what one that goes on has added so far."""
+        counts = _counts(row)
+        counted = counts if self.before is None else self.before
+        return {key: counted.get(key, 0) - self.own.get(key, 0) for key in counts}
+
+    def whole(self, counted: int) -> int:
+        """The same of a sum."""
+        return (counted if self.before is None else sum(self.before.values())) - sum(self.own.values())
 
 
 class WarmUps:
@@ -73,7 +82,7 @@ class WarmUps:
         if not ends and backend not in self._open:
             self._open[backend] = WarmUp(backend, record.t, None, thread)
             for calls in self._of(backend):
-                calls.before = dict(calls.latest)
+                calls.begin()
         elif ends and backend in self._open:
             began = self._open.pop(backend)  # by a thread that was perhaps not named before it compiled
             self._done.append(replace(began, end_ns=record.t, thread=thread or began.thread))
@@ -82,45 +91,51 @@ class WarmUps:
 
     def without(self, record: Record) -> Record:
         """``record`` itself where no bucketed model has warmed up."""
-        told = {kind: [self._row(kind, row) for row in f.sequence(record.x.get(kind))] for kind in _KINDS}
+        counters = [(kind, row) for kind in _KINDS for row in f.sequence(record.x.get(kind)) if _is_row(row)]
+        for kind, row in counters:
+            calls = self._calls_of((kind, row[0]))
+            if record.k == "runs":
+                calls.latest = row
         if not self._done and not self._open:
             return record
+        told: dict[str, list[Any]] = {kind: [] for kind in _KINDS}
+        for kind, row in counters:
+            told[kind].append(_less(row, self._calls[kind, row[0]], with_sizes=record.k == "runs"))
         return msgspec.structs.replace(record, x={**record.x, **told})
 
     def finish(self) -> tuple[WarmUp, ...]:
         """In order of their ends. One that the process did not outlive has none."""
         return (*self._done, *self._open.values())
 
-    def _row(self, kind: str, row: Any) -> Any:
-        """``[serial, calls]``, or with calls by sizes and times."""
-        if not isinstance(row, list) or len(row) < 2 or not _is_count(row[0]) or not _is_count(row[1]):
-            return row
-        sizes = row[2] if len(row) > 2 and isinstance(row[2], Mapping) else None
-        counts = {key: n for key, n in (sizes or {"": row[1]}).items() if _is_count(n)}
-        calls = self._calls.get((kind, row[0]))
+    def _calls_of(self, counter: _Counter) -> _Calls:
+        calls = self._calls.get(counter)
         if calls is None:
-            calls = self._calls[kind, row[0]] = _Calls()
-            if self._backend_of.get((kind, row[0])) in self._open:
-                calls.before = {}
-        is_whole = len(row) > 2 or kind == _EAGER  # counters at a compile are told without their sizes
-        if is_whole:
-            calls.latest = counts
-        others = calls.others(counts) if is_whole else {}
-        whole = sum(others.values()) if is_whole else _less(row[1], calls)
-        if len(row) == 2:
-            return [row[0], whole]
-        left = {key: n for key, n in others.items() if n > 0}
-        times = [{k: each for k, each in f.mapping(timed).items() if k in left} for timed in row[3:4]]
-        return [row[0], whole, None if sizes is None else left, *times]
+            calls = self._calls[counter] = _Calls()
+            if self._backend_of.get(counter) in self._open:
+                calls.begin()
+        return calls
 
     def _of(self, backend: str) -> list[_Calls]:
         return [calls for counter, calls in self._calls.items() if self._backend_of.get(counter) == backend]
 
 
-def _less(counted: int, calls: _Calls) -> int:
-    whole = counted if calls.before is None else sum(calls.before.values())
-    return whole - sum(calls.own.values())
+def _less(row: Any, calls: _Calls, *, with_sizes: bool) -> Any:
+    """``[serial, calls]``, or with calls by sizes and times."""
+    if not with_sizes:
+        return [row[0], calls.whole(row[1])]
+    others = calls.others(row)
+    left = {key: n for key, n in others.items() if n > 0}
+    sizes = [None if each is None else left for each in row[2:3]]
+    times = [{key: each for key, each in f.mapping(timed).items() if key in left} for timed in row[3:4]]
+    return [row[0], sum(others.values()), *sizes, *times]
 
 
-def _is_count(value: Any) -> bool:
-    return type(value) is int
+def _counts(row: Any) -> _Counts:
+    if row is None:
+        return {}
+    sizes = row[2] if len(row) > 2 and isinstance(row[2], Mapping) else None
+    return {key: n for key, n in (sizes or {"": row[1]}).items() if type(n) is int}
+
+
+def _is_row(row: Any) -> bool:
+    return isinstance(row, list) and len(row) > 1 and type(row[0]) is int and type(row[1]) is int
