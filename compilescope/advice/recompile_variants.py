@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from compilescope.advice.classify import attribute_of, grows_by_one, sizes_of, subject_of
+from compilescope.advice.classify import attribute_of, grows_by_one, sizes_of, subject_of, used_again
 from compilescope.advice.facts import Facts
 from compilescope.advice.handed_over import made_inside
 from compilescope.advice.pins import fixed_somewhere, is_loop, pin_of
@@ -77,6 +77,14 @@ def _size(facts: Facts, row: Recompile, words: RecompileWords) -> RecompileWords
             "the tensor over, so a mark on its dim has no place in the program",
         )
     return words
+
+
+def _variants(facts: Facts, row: Recompile, words: RecompileWords) -> RecompileWords:
+    if used_again(facts, row) is not None:
+        return words
+    return replace(
+        words, summary="{source} comes in {number} sizes, each compiled once; their calls are unknown"
+    )
 
 
 def _zero_or_one(facts: Facts, row: Recompile, words: RecompileWords) -> RecompileWords:
@@ -171,6 +179,7 @@ _FITTED: dict[str, Callable[[Facts, Recompile, RecompileWords], RecompileWords]]
     "size_used_as_number": _size_used_as_number,
     "size_drift": _size,
     "last_partial_batch": _size,
+    "intended_size_variants": _variants,
     "size_zero_or_one": _zero_or_one,
     "optional_argument": _optional,
     "dict_keys_change": _keys,

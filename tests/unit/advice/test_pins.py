@@ -113,7 +113,10 @@ def test_an_intended_ladder_is_one_whose_graphs_nearly_all_serve_again(report: M
     none = [None] * 4
     sizes = [24, 40, 72, 136, 200]
     assert told(report, sizes, none, [2, 1, 1, 1])[0].rule == "size_drift"
-    assert told(report, sizes, none, [2, 3, 9, 4])[0].rule == "intended_size_variants"
+    (known,) = told(report, sizes, none, [2, 3, 9, 4])
+    assert (known.rule, "used again" in known.summary) == ("intended_size_variants", True)
+    (unknown,) = told(report, sizes, none, [2, None, 9, 4])
+    assert (unknown.rule, "used again" in unknown.summary) == ("intended_size_variants", False)
 
 
 def test_graphs_that_served_one_call_promise_nothing_for_further_steps(report: MakeReport) -> None:
