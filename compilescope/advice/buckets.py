@@ -144,7 +144,9 @@ def _outside(facts: Facts, rungs: Sequence[Bucket]) -> Iterator[Finding]:
         "refit_ladder",
         f"{fallen:,} of {served:,} calls came with sizes that are not on the ladder, and {_ways(others)}"
         + (f": {named}" if named else ""),
-        "plan the ladder from the sizes that came: compilescope ladder RECORDING",
+        "mend that, or accept it: such calls run compiled, as without a ladder"
+        if all(rung.bypassed for rung in others)
+        else "plan the ladder from the sizes that came: compilescope ladder RECORDING",
         severity="medium" if eager else "low",
         subject="outside",
     )

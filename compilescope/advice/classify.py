@@ -154,12 +154,22 @@ def _size(facts: Facts, row: Recompile) -> str:
         return "size_used_as_number"
     if row.benign:
         return "last_partial_batch"
+    of_one = bool(row.changes) and all(old in (0, 1) or new in (0, 1) for old, new in row.changes)
+    if of_one and _is_bucketed(facts, row):
+        return "size_zero_or_one"  # its dims are marked, which does nothing for a size that is 0 or 1
     values = sizes_of(row)
     few = row.blocked_by_limit == 0 and len(values) >= 4 and len(set(values)) == len(values)
     if few and used_again(facts, row) is not False:
         doubling = all(b == 2 * a for a, b in pairwise(sorted(values)))
         return "bucket_ladder_poor_fit" if doubling else "intended_size_variants"
     return "size_drift"
+
+
+def _is_bucketed(facts: Facts, row: Recompile) -> bool:
+    return any(
+        (rung.process, rung.file, rung.function) == (row.process, row.file, row.function)
+        for rung in facts.report.buckets
+    )
 
 
 def used_again(facts: Facts, row: Recompile) -> bool | None:

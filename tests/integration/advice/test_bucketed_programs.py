@@ -59,6 +59,15 @@ for size in [9, 13] * 10:
 """
 )
 
+COLD = (
+    SETUP.format(before="")
+    + """
+model = bucketed(Model(), pads([8, 16]), {"x": {0: "n"}}, pad=[Pad("x", 0)], inner="aot_eager")
+with torch.no_grad():
+    for size in [1, 5, 8, 16, 5]:
+        model(torch.randn(size, 8))
+"""
+)
 AUTOCAST = """
 model.warm_up(torch.randn(5, 8), progress=False)
 with torch.autocast("cpu", torch.bfloat16):
@@ -147,3 +156,11 @@ def test_calls_of_a_warm_up_are_not_the_programs(examined):
     assert [row.count for row in sizes.rows] == [10] * 4
     assert (sizes.seen_calls, sizes.unseen_calls) == (40, 0)
     assert sum(sum(step.counts.values()) for step in sizes.steps) == 40
+
+
+def test_a_bucketed_model_is_not_told_to_mark_the_dims_that_it_marks(examined):
+    """Without a warm-up: the first call has a size of 1, which torch keeps apart whatever is marked."""
+    report, found = examined(COLD)
+    assert report.totals.recompiles == 1
+    assert [finding.rule for finding in found] == ["size_zero_or_one"]
+    assert "mark_dynamic" not in found[0].fix

@@ -76,3 +76,4 @@ def test_a_graph_without_rungs_is_compiled_and_not_eager(report: MakeReport) -> 
     (found,) = findings(report, rung("<=8"), one)
     assert found.summary.endswith("and go to a graph without rungs, since n is x.size(0) == 1")
     assert (found.rule, found.severity) == ("bucket_traffic_outside", "low")
+    assert found.fix.endswith("such calls run compiled, as without a ladder")
