@@ -36,7 +36,7 @@ def _limit(hit: LimitHit) -> Eager:
         ("eager calls", _of(hit.eager_calls, hit.total_calls)),
         ("called from", hit.called_from),
     ]
-    title = f"{called(hit.function)} hit the recompile limit and runs without torch.compile"
+    title = f"{called(hit.function)} hit the recompile limit: what fits no graph of it runs eager"
     card = Card(title, hit.file, hit.line, hit.function, hit.process, facts=facts)
     return Eager("limit", why, card, hit.eager_calls)
 
