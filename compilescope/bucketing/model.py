@@ -58,8 +58,9 @@ class Bucketed:
         ``example`` are arguments as a call would have them; their named dimensions may have any size. With
         ``grad`` the model is prepared for calls with gradients and under no_grad, else for no_grad alone;
         other states (autocast, train and eval) are prepared by calling this in them. The model runs eagerly
-        once or more on copies of the example; random state and buffers are put back. Call it again to resume
-        after an interrupt: rungs that are built stay built, and serve calls in between.
+        on copies of the example; random state, buffers, parameters and plain attributes are put back. Call
+        it again to resume after an interrupt: rungs that are built stay built, and serve calls in between.
+        Raises what the model raises on the example; a rung that it refuses is a warning.
         """
         started = time.perf_counter()
         seen = len(self.backend.events())
@@ -101,10 +102,9 @@ class Bucketed:
     def _call(self, arguments: tuple[Any, ...], by_name: dict[str, Any]) -> Any:
         self._mark(arguments, by_name)
         census = self.backend.census
-        census.seen.served = False
+        number = census.begin()
         outputs = self._compiled(*arguments, **by_name)
-        if not census.seen.served:
-            census.count_eager(self._is_training())
+        census.end(number, self._is_training())
         return outputs
 
     def _capture(self, modes: list[Mode], runs: Runs, sizes: Mapping[str, int]) -> dict[str, bool]:
