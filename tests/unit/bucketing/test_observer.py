@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import gc
+import threading
 from typing import Any
 
 from compilescope import observer
-from compilescope.observer import BackendReset, DispatchCount, Event
+from compilescope.observer import BackendReset, DispatchCount, Event, WarmUpBegan
 
 
 class Backend:
@@ -40,6 +41,26 @@ def test_a_late_observer_gets_the_past_first_and_each_event_once() -> None:
         observer.unregister(seen.append)
     observer.emit(BackendReset("late", 3))
     assert mine(seen, backend) == [BackendReset("late", 1), BackendReset("late", 2)]
+
+
+def test_an_observer_may_wait_for_a_thread_that_reads_the_counters() -> None:
+    backend = Backend("read")
+    observer.announce(backend)
+    read: list[list[DispatchCount]] = []
+
+    def waits(event: Event) -> None:
+        reader = threading.Thread(target=lambda: read.append(observer.dispatch_snapshot()), daemon=True)
+        reader.start()
+        reader.join(20)
+        assert not reader.is_alive()
+
+    observer.register(waits)
+    read.clear()
+    try:
+        observer.emit(WarmUpBegan("read"))
+        assert [count for count in read[0] if count.backend == "read"] == backend.dispatch_counts()
+    finally:
+        observer.unregister(waits)
 
 
 def test_an_observer_that_raises_stops_neither_the_compile_nor_the_others(caplog: Any) -> None:
