@@ -7,6 +7,7 @@ from compilescope.advice import break_words, custom_ops, failure_words, recompil
 _OTHERS = {
     "recompile_limit_hit": "see_guard",
     "compiled_while_waiting": "call_once_first",
+    "shared_wrapper": "decorator_above_compile",
     "guard_overhead": "fewer_guarded_objects",
     "same_block_compiled_many_times": "regional_compilation",
     "cache_key_unstable_constant": "constant_to_tensor_input",

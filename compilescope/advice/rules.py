@@ -28,6 +28,7 @@ from compilescope.advice.together import (
     compiled_while_waiting,
     diverging_ranks,
     mixed_threads,
+    shared_wrapper,
 )
 from compilescope.analysis.report import Report
 
@@ -37,6 +38,7 @@ Rule = Callable[[Facts, Rows], Iterator[Finding]]
 RULES: tuple[Rule, ...] = (
     diverging_ranks,
     compiled_while_waiting,
+    shared_wrapper,
     mixed_threads,
     cache_growth,
     optimizer_learning_rate,

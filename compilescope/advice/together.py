@@ -14,6 +14,7 @@ from compilescope.advice.recompiles import finding_of
 from compilescope.advice.threads import in_another_thread, known_to_differ
 from compilescope.analysis.paths import called
 from compilescope.analysis.report import Recompile
+from compilescope.analysis.wrappers import SEVERAL
 
 _SIZES = frozenset(("size", "size_one"))
 _MODES = frozenset(("grad_mode", "autocast", "dispatch_keys", "training_mode"))
@@ -60,6 +61,27 @@ def compiled_while_waiting(facts: Facts, rows: Rows) -> Iterator[Finding]:
             confidence="high" if threads else "low",
         )
         found = finding(facts, Cause(recompiles=tuple(own)), place_of_recompile(facts, row), telling, "low")
+        rows = rows.without(found.refs)
+        yield found
+
+
+def shared_wrapper(facts: Facts, rows: Rows) -> Iterator[Finding]:
+    """Functions under a decorator of torch's are one code object to Dynamo: the wrapper that it makes."""
+    for group in _by_function(facts, rows):
+        own = [n for n in group if n.row.source == SEVERAL]
+        if not own:
+            continue
+        telling = Telling(
+            rule="shared_wrapper",
+            fix_kind="decorator_above_compile",
+            summary="functions under a decorator of torch (as torch.no_grad) share one wrapper, and each of "
+            "them compiles it again",
+            fix="put the decorator above torch.compile, not below it, or use `with` inside the function",
+            subject="shared_wrapper",
+            could_be_wrong="few such functions cost a longer look-up on each call, and nothing else",
+        )
+        cause = Cause(recompiles=tuple(own), limits=rows.limits_of(own), failures=rows.refusals_of(own))
+        found = finding(facts, cause, place_of_recompile(facts, own[0].row), telling, "medium")
         rows = rows.without(found.refs)
         yield found
 

@@ -12,7 +12,7 @@ from compilescope.analysis import guard_changes, torch_reason
 from compilescope.analysis.change import Change, value_type_of
 from compilescope.analysis.index import FrameGroup, FrameKey, Index
 from compilescope.analysis.nearest import Entries
-from compilescope.analysis.wrappers import is_wrapper, unpacked
+from compilescope.analysis.wrappers import inside, is_wrapper, unpacked
 from compilescope.model import Compile, CompileId, GuardFailure
 from compilescope.model.clipped import clipped
 
@@ -107,8 +107,10 @@ class Attempts:
 
     def _unpacked(self, change: Change, frame: FrameGroup) -> Change:
         own = self._index.wrapped
-        if own is None or not is_wrapper(frame.code):
+        if not is_wrapper(frame.code):
             return change
+        if own is None:
+            return inside(change)
         return unpacked(change, self._index.scopes.positional(own))
 
     def _settled(self, change: Change, frame: FrameGroup) -> Change:

@@ -18,6 +18,8 @@ _WRAPPER = ("torch/_dynamo/external_utils.py", "inner")
 _FUNCTION = "builtins.function"
 _POSITIONAL = re.compile(r"\bargs\[(\d+)\]")
 _BY_NAME = re.compile(r"\bkwargs\['(\w+)'\]")
+_INSIDE = re.compile(r"fn\b(?!.*\bargs\b)")
+SEVERAL = "the function under a decorator of torch"
 _PACKS = frozenset(("args", "kwargs"))
 
 
@@ -45,6 +47,15 @@ def wrapped(
     around = [start for start in starts if scopes.start_of(place.file, place.line) == start]
     line = (around or starts)[0] if len(around or starts) == 1 else place.line
     return Location(place.file, line, name)
+
+
+def inside(change: Change) -> Change:
+    """Another function in the same wrapper: all functions under a decorator of torch's share its code object,
+    so that each is one more entry of it.
+    """
+    if change.kind in ("code", "identity") and _INSIDE.match(change.source):
+        return replace(change, kind="code", source=SEVERAL, root=None, holder=None)
+    return change
 
 
 def unpacked(change: Change, names: Sequence[str]) -> Change:

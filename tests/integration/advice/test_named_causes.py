@@ -27,6 +27,28 @@ def train():
 
 train()
 """
+TWO_DECORATED = """
+import torch
+
+weights = torch.ones(3)
+
+@torch.compile(backend="eager")
+@torch.no_grad()
+def grow(x):
+    weights.mul_(x)
+
+@torch.compile(backend="eager")
+@torch.no_grad()
+def shift(x):
+    weights.add_(x)
+
+def train():
+    for _ in range(3):
+        grow(torch.ones(3))
+        shift(torch.ones(3))
+
+train()
+"""
 RECURRENT = """
 import torch
 
@@ -73,6 +95,12 @@ def test_a_decorated_function_and_its_parameter_have_their_own_names(examined) -
     assert (found.function, found.line) == ("update", 9)
     assert "decay is a Python float" in found.summary
     assert any("decay changed in update()" in sentence for sentence in report.verdict.sentences)
+
+
+def test_functions_that_share_torchs_wrapper_are_one_cause(examined) -> None:
+    report, findings = examined(TWO_DECORATED)
+    assert report.totals.recompiles == 1
+    assert set(findings) == {"shared_wrapper"}
 
 
 def test_a_recurrent_layer_is_told_with_the_switch_of_torch(examined) -> None:

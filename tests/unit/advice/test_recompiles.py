@@ -10,6 +10,7 @@ from report_rows import failure, frame, limit_hit, recompile
 
 from compilescope.advice import advise
 from compilescope.analysis.report import GuardChange, ProcessInfo, Report
+from compilescope.analysis.wrappers import SEVERAL
 
 MakeReport = Callable[..., Report]
 
@@ -260,6 +261,15 @@ def test_a_compile_for_which_an_entry_fits_is_no_setting_that_changes(
     assert found.confidence == confidence
     assert ("another thread" in found.summary) == (confidence == "high")
     assert "before the threads start" in found.fix
+
+
+def test_functions_that_share_a_wrapper_of_torch_are_told_to_leave_it(report: MakeReport) -> None:
+    row = recompile("code", SEVERAL, holder=None, value_type=None, changes=[("one function", "another")])
+    row = replace(row, blocked_by_limit=1)
+    (found,) = advise(report(recompiles=[row], limit_hits=[limit_hit()]))
+    assert (found.rule, found.severity) == ("shared_wrapper", "critical")
+    assert "above torch.compile" in found.fix
+    assert found.refs == ("recompiles[0]", "limit_hits[0]")
 
 
 def test_a_reason_that_is_not_known_is_no_setting_either(report: MakeReport) -> None:

@@ -11,6 +11,7 @@ from compilescope.analysis.attempts import Attempts
 from compilescope.analysis.causes_of_frames import BreakOrigins
 from compilescope.analysis.recompiles import recompiles
 from compilescope.analysis.report import Recompile
+from compilescope.analysis.wrappers import SEVERAL
 from compilescope.model import CompileTarget, Guard, GuardFailure, Location
 
 TORCH = "/venv/lib/python3.11/site-packages/torch"
@@ -93,3 +94,12 @@ def test_a_function_whose_source_is_not_known_stands_where_it_was_handed_to_torc
 def test_where_it_is_not_one_function_the_line_that_calls_it_stands(targets: tuple[CompileTarget]) -> None:
     row = _row(*targets)
     assert (row.line, row.function, row.source) == (95, "main", "args[0]")
+
+
+@pytest.mark.parametrize("source", ["L['fn'].__code__", "L['fn'].__closure__[1].cell_contents.__code__"])
+def test_another_function_in_the_wrapper_is_told_as_that(source: str) -> None:
+    reason = f"0/0: ___check_obj_id({source}, 7), type=<class 'code'>"
+    compiles = (compiled(0, INNER), compiled(0, INNER, 1, reasons=(reason,)))
+    found = index(process(*compiles, targets=(_target(), _target("other", 20))))
+    (row,) = recompiles(found, Attempts(found), BreakOrigins(found))
+    assert (row.kind, row.source, row.holder) == ("code", SEVERAL, None)
