@@ -120,7 +120,7 @@ class BucketedBackend:
             self._contracts,
             self.options.verify,
             self.options.fallback == "dynamic",
-            self.census.seen,
+            self.census.flag,
         )
         self._entries.append(entry)
         if self.options.build == "capture" and not self._is_warming:
@@ -222,6 +222,7 @@ class BucketedBackend:
             return entry.compare_padded(arguments)
         if self._is_warming:
             self.census.seen.ran.append(entry)
+            self.census.seen.graphs_run += 1
         if self._is_warming or _has_fakes(arguments):
             outputs = entry.eager(*arguments)
         else:
@@ -264,12 +265,14 @@ class BucketedBackend:
 
     def _bypass(self, number: int, graph_module: fx.GraphModule, example_inputs: Sequence[Any]) -> Any:
         calls = self._bypassed[number] = [0]
-        seen = self.census.seen
+        seen, flag = self.census.seen, self.census.flag
         compiled = self._compiler.compile_plainly(graph_module, example_inputs)
 
         def bypassed(*arguments: Any) -> Any:
-            seen.served = True
-            if not self._is_warming:
+            flag.served = True
+            if self._is_warming:
+                seen.graphs_run += 1
+            else:
                 calls[0] += 1
             return compiled(*arguments)
 

@@ -102,8 +102,9 @@ def capture_ones(backend: BucketedBackend, runs: Runs, sizes: Mapping[str, int])
             except Exception as refused:
                 text = f"{type(refused).__name__}: {refused}"
                 _log.warning("Dynamo does not trace the model at %s: %s", dict(sizes) | ones, text)
+        before = backend.census.seen.graphs_run
         runs.traced(sizes)
-        return backend.census.seen.served
+        return backend.census.seen.graphs_run > before
 
 
 def _capture_rest(backend: BucketedBackend, runs: Runs, sizes: Mapping[str, int], joint: JointRung) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from compilescope.bucketing.census import Seen
+from compilescope.bucketing.census import Flag
 from compilescope.bucketing.inner import Artifact, boxed_form
 
 DISTINCT_SIZES = 4096
@@ -61,7 +61,7 @@ class PadRung:
         )
 
 
-_SEEN = "    seen.served = True"
+_SEEN = "    flag.served = True"
 _UNARMED = [_SEEN, "    return unarmed(*a)"]
 
 
@@ -70,7 +70,7 @@ class Dispatch:
 
     ``symbols`` is the Python that reads each bucketed symbol from the arguments ``a``; a key is the tuple of
     their values, or the value itself when there is one. Until :meth:`arm` every call goes to ``unarmed``.
-    ``seen`` is told of each call.
+    ``flag`` is set by each call.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Dispatch:
         symbols: Sequence[str],
         fallback: Served,
         unarmed: Callable[..., Any],
-        seen: Seen | None = None,
+        flag: Flag | None = None,
     ) -> None:
         self._symbols = tuple(symbols)
         self._fallback = fallback
@@ -94,7 +94,7 @@ class Dispatch:
         self._scope: dict[str, Any] = {
             "math": math,
             "torch": torch,
-            "seen": seen or Seen(),
+            "flag": flag or Flag(),
             "unarmed": unarmed,
             "pins": self._pins,
             "boxed": self._boxed,

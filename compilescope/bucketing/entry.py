@@ -13,7 +13,7 @@ import torch
 from torch import fx
 
 from compilescope.bucketing._torch import compile_lock, hint_of, user_line
-from compilescope.bucketing.census import Seen
+from compilescope.bucketing.census import Flag
 from compilescope.bucketing.compile import CapturedGraph, CompiledRung, at_sizes, compile_rung
 from compilescope.bucketing.concretize import literal_copy
 from compilescope.bucketing.dispatch import Dispatch, PadRung, Served
@@ -60,7 +60,7 @@ class Entry:
         contracts: Contracts | None = None,
         verify: bool = False,
         with_dynamic: bool = True,
-        seen: Seen | None = None,
+        flag: Flag | None = None,
     ) -> None:
         self.backend = backend
         self.number = number
@@ -92,7 +92,7 @@ class Entry:
             [captured.reach[symbol] for symbol in self._symbols],
             Served("eager", "eager", self.eager),
             lambda *arguments: unarmed(self, arguments),
-            seen,
+            flag,
         )
         symbols = symbols_of(captured.inputs)
         for step in plan(ladder, names, symbols, captured.shape_env, self._padding.refused, with_dynamic):

@@ -102,10 +102,9 @@ class Bucketed:
     def _call(self, arguments: tuple[Any, ...], by_name: dict[str, Any]) -> Any:
         self._mark(arguments, by_name)
         census = self.backend.census
-        census.seen.served = False
+        number = census.begin()
         outputs = self._compiled(*arguments, **by_name)
-        if not census.seen.served:
-            census.count_eager(self._is_training())
+        census.end(number, self._is_training())
         return outputs
 
     def _capture(self, modes: list[Mode], runs: Runs, sizes: Mapping[str, int]) -> dict[str, bool]:

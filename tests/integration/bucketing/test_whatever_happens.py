@@ -14,7 +14,14 @@ from torch._dynamo.utils import counters
 from compilescope import observer
 from compilescope.bucketing import bucketed
 from compilescope.ladder import BucketLadder
-from compilescope.observer import BackendReset, EntryCaptured, RungCompiled, RungFailed
+from compilescope.observer import (
+    BackendReset,
+    EntryCaptured,
+    RungCompiled,
+    RungFailed,
+    WarmUpBegan,
+    WarmUpEnded,
+)
 
 LADDER = BucketLadder.pins([16, 24, 32, 48]) | BucketLadder.range(49, 128, hint=96)
 DIMS = {"x": {0: "tokens"}}
@@ -146,7 +153,12 @@ def test_an_observer_sees_every_compile_and_reads_the_counts() -> None:
         observer.unregister(late.append)
     finally:
         observer.unregister(seen.append)
-    mine = [event for event in seen if event.backend == model.backend.name]
+    told = [event for event in seen if event.backend == model.backend.name]
+    assert isinstance(told[0], WarmUpBegan)
+    assert [type(event) for event in told].count(WarmUpBegan) == [type(event) for event in told].count(
+        WarmUpEnded
+    )
+    mine = [event for event in told if not isinstance(event, (WarmUpBegan, WarmUpEnded))]
     assert mine == model.backend.events()
     assert [event for event in late if event.backend == model.backend.name] == mine
     assert [event.rung for event in mine if isinstance(event, RungCompiled)][:2] == ["16", "24"]
