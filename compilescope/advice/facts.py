@@ -79,7 +79,9 @@ class Rows:
 def rows_of(report: Report) -> Rows:
     """What a bucketed model's warm-up compiled on purpose explains nothing and needs no explanation."""
     return Rows(
-        tuple(Named(f"graph_breaks[{i}]", row) for i, row in enumerate(report.graph_breaks)),
+        tuple(
+            Named(f"graph_breaks[{i}]", row) for i, row in enumerate(report.graph_breaks) if not row.warm_up
+        ),
         tuple(Named(f"recompiles[{i}]", row) for i, row in enumerate(report.recompiles) if not row.warm_up),
         tuple(Named(f"limit_hits[{i}]", row) for i, row in enumerate(report.limit_hits)),
         tuple(Named(f"failures[{i}]", row) for i, row in enumerate(report.failures)),

@@ -54,7 +54,13 @@ def _row(index: Index, counter: HitCounter, events: Sequence[Break]) -> GraphBre
         process=index.process.id,
         library=index.paths.is_library(file),
         runtime_hits_basis=hits.basis,
+        warm_up=hits.count == 0 and all(_in_warm_up(index, event) for event in events),
     )
+
+
+def _in_warm_up(index: Index, event: Break) -> bool:
+    compiled = index.process.compiles.get(event.event.compile) if event.event.compile else None
+    return compiled is not None and index.in_warm_up(compiled)
 
 
 def call_path(index: Index, stack: Iterable[tuple[str, int, str]]) -> list[str]:

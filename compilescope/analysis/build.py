@@ -79,8 +79,8 @@ def report_of(run: Run) -> Report:
     info = recording_info(run)
     rungs = [bucket for index in indexes for bucket in buckets(index)]
     absent += [*missing.of_run(indexes, info, launched=bool(run.launch)), *missing.of_buckets(rungs)]
-    sums = totals(indexes, rows["breaks"], rows["limits"], rows["failures"], rows["skips"])
-    of_program = [row for row in rows["recompiles"] if not row.warm_up]
+    breaks, again = ([row for row in rows[name] if not row.warm_up] for name in ("breaks", "recompiles"))
+    sums = totals(indexes, breaks, rows["limits"], rows["failures"], rows["skips"])
     why = diagnoses(indexes, rows["skips"])
     budget = Budget()
     graph_rows = [graph for index in indexes for graph in graphs(index, budget)]
@@ -97,15 +97,15 @@ def report_of(run: Run) -> Report:
             info,
             sums,
             limits=merged_limits(rows["limits"]),
-            breaks=merged_breaks(rows["breaks"]),
-            recompiles=merged_recompiles(of_program),
+            breaks=merged_breaks(breaks),
+            recompiles=merged_recompiles(again),
             failures=merged_failures(rows["failures"]),
             skips=rows["skips"],
             diagnoses=why,
             last_compile_s=_last_compile_s(run),
             unfinished=_unfinished(indexes),
         ),
-        worst=worst(rows["limits"], rows["breaks"], rows["failures"], of_program),
+        worst=worst(rows["limits"], breaks, rows["failures"], again),
         graph_breaks=rows["breaks"],
         recompiles=rows["recompiles"],
         limit_hits=rows["limits"],

@@ -153,6 +153,7 @@ class GraphBreak:
     process: str
     library: bool = False  # the line is torch's or an installed package's, not the user's
     runtime_hits_basis: str | None = None  # begins with AT_LEAST where the line may have run more often
+    warm_up: bool = False  # met by a bucketed model's warm-up alone: no call of the program ran it
 
     @property
     def ran_at_least(self) -> bool:

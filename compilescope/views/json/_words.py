@@ -118,6 +118,7 @@ GraphBreak.call_path  Calls that led to the line, outermost first: file.py:15 fo
 GraphBreak.compile_ids  {_IDS}
 GraphBreak.process  {_PROCESS}
 GraphBreak.library  Whether the line is an installed package's, not the user's
+GraphBreak.warm_up  True where only a bucketed model's warm-up met it, and no call of the program ran it
 GraphBreak.runtime_hits_basis  What was counted to get `runtime_hits`; `at least: ` begins a lower bound
 GuardChange.source  The guarded expression
 GuardChange.old  Value that the entry was compiled for: a scalar or short text

@@ -59,6 +59,16 @@ for size in [9, 13] * 10:
 """
 )
 
+BROKEN_AT_ONE = (
+    SETUP.format(before="x = x * 2\n        if x.shape[0] == 1:\n            print('one')\n        ")
+    + """
+model = bucketed(Model(), pads([8, 16]), {"x": {0: "n"}}, pad=[Pad("x", 0)], inner="aot_eager")
+model.warm_up(torch.randn(5, 8), grad=False, progress=False)
+with torch.no_grad():
+    for size in [5, 8, 16, 15, 7] * 2 + SIZES:
+        model(torch.randn(size, 8))
+"""
+)
 COLD = (
     SETUP.format(before="")
     + """
@@ -164,3 +174,12 @@ def test_a_bucketed_model_is_not_told_to_mark_the_dims_that_it_marks(examined):
     assert report.totals.recompiles == 1
     assert [finding.rule for finding in found] == ["size_zero_or_one"]
     assert "mark_dynamic" not in found[0].fix
+
+
+@pytest.mark.parametrize(("sizes", "is_told"), [("[]", False), ("[1, 1]", True)])
+def test_a_graph_break_that_only_a_warm_up_meets_is_no_finding(examined, sizes, is_told):
+    report, found = examined(BROKEN_AT_ONE.replace("SIZES", sizes))
+    (site,) = report.graph_breaks
+    assert (site.runtime_hits, site.warm_up) == ((2, False) if is_told else (0, True))
+    assert report.totals.graph_break_sites == is_told
+    assert ("print_in_compiled_region" in {finding.rule for finding in found}) is is_told
