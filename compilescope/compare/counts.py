@@ -91,7 +91,7 @@ def _bucket_rungs(report: Report) -> Mapping[str, int | None]:
     rungs = [b for b in report.buckets if b.kind not in ("eager", "dynamic") and b.live]
     return {
         "bucket_rungs": len(rungs),
-        "bucket_rungs_refused": sum(bool(b.refused) for b in rungs),
+        "bucket_rungs_refused": sum(bool(b.refused) and not b.elsewhere for b in rungs),
         "bucket_rungs_failed": sum(bool(b.failed) for b in rungs),
     }
 

@@ -70,7 +70,7 @@ def _sizes(group: Sequence[Row[Bucket]]) -> list[tuple[dict[str, int] | None, in
 def standing(bucket: Bucket) -> tuple[str, str]:
     """What became of a rung, and the level of its badge."""
     if bucket.refused:
-        return "refused", "bad"
+        return ("in another graph", "plain") if bucket.elsewhere else ("refused", "bad")
     if bucket.failed:
         return "failed", "bad"
     if not bucket.live:

@@ -13,7 +13,9 @@ from compilescope.views.text._page import RESET, STYLES, Line, Page, cells
 from compilescope.views.text._worst import worst_lines
 
 if TYPE_CHECKING:
-    from compilescope.analysis.report import Report, Totals
+    from collections.abc import Sequence
+
+    from compilescope.analysis.report import Bucket, Report, Totals
 
 _LABEL = 11
 _NEXT = ("compilescope advise", "compilescope report", "compilescope tui")
@@ -101,9 +103,9 @@ def _buckets(report: Report, page: Page) -> list[Line]:
         return []
     hits = [bucket.hits for bucket in rungs if bucket.hits is not None]
     others = [b.hits for b in report.buckets if b.kind in ("eager", "dynamic") and b.hits]
-    refused = sum(bool(bucket.refused) for bucket in rungs)
+    refused = sum(bool(bucket.refused) and not bucket.elsewhere for bucket in rungs)
     failed = sum(bool(bucket.failed) for bucket in rungs)
-    unused = sum(bucket.hits == 0 and not bucket.refused and not bucket.failed for bucket in rungs)
+    unused = _never_hit(rungs)
     parts = [
         count(len(rungs), "bucket"),
         f"{sum(hits):,} hits" if hits else "hits unknown",
@@ -113,6 +115,16 @@ def _buckets(report: Report, page: Page) -> list[Line]:
         f"{count(sum(others), 'call')} outside" if others else "",
     ]
     return [Line(page.clip("  " + f" {page.dot} ".join(filter(None, parts)), page.width))]
+
+
+def _never_hit(rungs: Sequence[Bucket]) -> int:
+    """Rungs that none of a function's graphs used: one for gradients need not be used without."""
+    made: dict[tuple[object, ...], list[int | None]] = {}
+    for rung in rungs:
+        if not rung.refused and not rung.failed:
+            key = (rung.process, rung.backend, rung.function, rung.line, rung.rung or str(rung.dims))
+            made.setdefault(key, []).append(rung.hits)
+    return sum(all(hits == 0 for hits in each) for each in made.values())
 
 
 def _calls(totals: Totals) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def outcome(row: Bucket) -> str:
     if row.refused:
-        return "refused"
+        return "elsewhere" if row.elsewhere else "refused"
     if row.failed:
         return "failed"
     if not row.live:
@@ -26,7 +26,13 @@ def outcome(row: Bucket) -> str:
 
 
 def _tone(row: Bucket) -> Tone:
-    return {"refused": "bad", "failed": "bad", "never hit": "warn", "dropped": "faint"}.get(outcome(row), "")  # type: ignore[return-value]
+    return {
+        "refused": "bad",
+        "failed": "bad",
+        "never hit": "warn",
+        "dropped": "faint",
+        "elsewhere": "faint",
+    }.get(outcome(row), "")  # type: ignore[return-value]
 
 
 def _sizes(row: Bucket) -> list[str]:
@@ -62,6 +68,7 @@ def _card(row: Bucket) -> Card:
             ("cache", row.cache),
             ("kernels", None if row.kernels is None else number(row.kernels)),
             ("refused", row.refused),
+            ("no rungs", row.bypassed),
             ("guard", row.guard),
             ("from", row.user_line),
             ("failed", row.failed),
@@ -94,7 +101,7 @@ BUCKETS: Table[Bucket] = Table(
             width=10,
             tone=_tone,
             sort=outcome,
-            about="used, never hit, refused by a guard, failed, or dropped by a reset",
+            about="used, never hit, refused by a guard, elsewhere (another graph has it), failed or dropped",
         ),
         Column(
             "hits",
