@@ -265,10 +265,10 @@ def register(observer: Observer) -> None:
     with _lock:
         if observer in _observers:
             return
-        for backend in backends():
-            for event in backend.events():
-                _deliver(observer, event)
+        past = [event for backend in backends() for event in backend.events()]
         _observers.append(observer)
+    for event in past:
+        _deliver(observer, event)
 
 
 def unregister(observer: Observer) -> None:
