@@ -325,8 +325,6 @@ def product_of(
         if near is not None:
             hint = f"Did you mean {near!r}? None marks a dimension that varies and has no ladder."
             raise UsageError(f"dims names {name!r}, which has no ladder", hint=hint)
-    if not any((product.exact(), product.pads(), product.ranges())):
-        raise UsageError("the ladder has no rung", hint=_WRITE)
     return product
 
 

@@ -19,8 +19,6 @@ TWO = {"input": {0: "tokens", 1: "width"}}
 @pytest.mark.parametrize(
     ("ladder", "dims", "options", "message"),
     [
-        (BucketLadder.pins([]), ONE, {}, "the ladder has no rung"),
-        ({"tokens": BucketLadder()}, ONE, {}, "the ladder has no rung"),
         ({"tokens": PINS, "width": PINS}, TWO, {"only": []}, "only=[] leaves no combination"),
         ({"tokens": [8, 16]}, ONE, {}, "the ladder of 'tokens' is [8, 16]"),
         ([8, 16], ONE, {}, "the ladder is [8, 16]"),
