@@ -71,6 +71,7 @@ bench-gpu: setup  ## rungs, ladders with CUDA graphs on real traffic, prediction
 	$(PY) tests/benchmarks/bucketing/gpu_traffic.py --part traffic --curves predict.json --out traffic.json
 	$(PY) tests/benchmarks/bucketing/gpu_pieces.py
 	$(PY) tests/benchmarks/bucketing/gpu_training.py
+	$(PY) tests/benchmarks/tuning/gpu_assemblers.py
 
 .PHONY: test-versions
 test-versions: setup  ## table fact x torch version; VERSIONS="2.11.0 2.14.1" fetches those

@@ -39,8 +39,9 @@ _TOLD = frozenset(("suppressed_error", "backend_error", "error_in_compiled_code"
 _LONGEST = 160
 _RAISED = re.compile(r": got (\w+\(.+\))\W*$")
 # What a loader says of a library that was cut short: by a full disk, or a process killed while it wrote.
+# Only files that are Inductor's by their path: the text of an error may name any, and this is deleted.
 _DAMAGED = re.compile(
-    r"(?P<file>(?:/|[A-Za-z]:\\)[^:'\"]*\.(?:so|pyd|dylib|dll)): *"
+    r"(?P<file>(?:/|[A-Za-z]:\\)[^:'\"]*[/\\]torchinductor_[^:'\"]*\.(?:so|pyd|dylib|dll)): *"
     r"(?:file too short|invalid ELF header|cannot read file data|ELF load command|file truncated)"
 )
 _BACKEND = frozenset(("BackendCompilerFailed", "InductorError", "LoweringException", "CompilationError"))
@@ -81,7 +82,7 @@ def _finding(facts: Facts, rule: str, group: Sequence[Named[Failure]]) -> Findin
         "dim": _dim(pinned[1]) if pinned else "a dim",
         "size": pinned[2] if pinned else "it was first called with",
     }
-    damaged = _DAMAGED.search(row.message) if rule in ("backend_error", "suppressed_error") else None
+    damaged = _damaged(row.message) if rule in ("backend_error", "suppressed_error") else None
     words = DAMAGED_FILE if damaged else FAILURE_WORDS[rule]
     summary = fill(words.summary, values)
     if inner:
@@ -93,7 +94,7 @@ def _finding(facts: Facts, rule: str, group: Sequence[Named[Failure]]) -> Findin
         fix_kind=inner.fix_kind if inner else words.fix_kind,
         summary=f"{called(row.function)}: {summary}",
         fix=inner.fix if inner else words.fix,
-        command=f"rm {shlex.quote(damaged['file'])}" if damaged else None,
+        command=f"rm {shlex.quote(damaged)}" if damaged else None,
         subject=op or cause or row.exception,
         diff=diff_of(facts.sources, rule, row, op=op, cause=cause, size=pinned[2] if pinned else None),
         could_be_wrong=words.wrong,
@@ -101,6 +102,12 @@ def _finding(facts: Facts, rule: str, group: Sequence[Named[Failure]]) -> Findin
     )
     place = Place(row.file, row.line, row.function, row.code)
     return finding(facts, Cause(failures=tuple(group)), place, telling, "high")
+
+
+def _damaged(message: str) -> str | None:
+    """The file of Inductor's cache that is not whole. A path that leaves the cache again is none of it."""
+    found = _DAMAGED.search(message)
+    return found["file"] if found and ".." not in re.split(r"[/\\]", found["file"]) else None
 
 
 def _error_text(message: str) -> str:

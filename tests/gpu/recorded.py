@@ -85,8 +85,7 @@ def run(program: str, folder: Path) -> Recorded:
         copied = Path(home) / "programs"
         shutil.copytree(HERE / "programs", copied)
         shutil.copyfile(ROOT / "tests" / "integration" / "inductor" / "record.py", copied / "record.py")
-        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-        env = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": f"{home}/cache", "PYTHONPATH": path}
+        env = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": f"{home}/cache", "PYTHONPATH": _python_path()}
         command = [sys.executable, "programs/record.py", str(recording), f"programs/{program}.py"]
         done = subprocess.run(
             command, cwd=home, env=env, capture_output=True, text=True, timeout=400, check=False

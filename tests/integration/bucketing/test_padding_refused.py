@@ -30,6 +30,10 @@ from padding_setup import (
 from compilescope.bucketing import Pad, bucketed
 
 
+def counts(n: int) -> list[torch.Tensor]:
+    return [torch.arange(1, n + 1)]
+
+
 def half(x: torch.Tensor) -> torch.Tensor:
     with torch.autocast("cpu", dtype=torch.bfloat16):
         return (x @ WEIGHT).float() + 0 * x.mean(0)
@@ -43,6 +47,24 @@ REFUSED: dict[str, tuple[Function, Callable[[int], list[Any]], list[Pad], str]] 
     "softmax": (lambda x: x.softmax(0), rows, X, "_softmax over padded rows needs a mask"),
     "norm over rows": (lambda x: F.layer_norm(x.t(), (x.shape[0],)), rows, X, "layer_norm over padded rows"),
     "contraction": (lambda x: x.t() @ x, rows, X, "sums over padded rows: it needs a mask"),
+    "divisor": (
+        lambda x: 100 // x,
+        counts,
+        [Pad("x", 0, 0)],
+        "divides integers by padded rows that may be 0",
+    ),
+    "divisor of a remainder": (
+        lambda x: 100 % x,
+        counts,
+        [Pad("x", 0, 0)],
+        "divides integers by padded rows that may be 0",
+    ),
+    "divisor that is rounded": (
+        lambda x: torch.div(torch.full_like(x, 100), x * 2, rounding_mode="floor"),
+        counts,
+        [Pad("x", 0, 0)],
+        "divides integers by padded rows that may be 0",
+    ),
     "flip": (lambda x: x.flip(0), rows, X, "flip over padded rows moves them"),
     "roll": (lambda x: x.roll(1, 0), rows, X, "roll over padded rows moves them"),
     "sort": (lambda x: x.sort(0)[0], rows, X, "sort over padded rows moves them"),

@@ -79,6 +79,8 @@ def rms_norm(x: torch.Tensor) -> torch.Tensor:
 ACCEPTED: dict[str, tuple[Function, Callable[[int], list[Any]], list[Pad]]] = {
     "pointwise": (lambda x: (x.tanh() * 2 + 1).relu(), rows, X),
     "not tagged as pointwise": (lambda x: F.hardswish(x) + F.logsigmoid(x) + (x * 8) // 2.0, rows, X),
+    "integers divided": (lambda x: 100 // x, lambda n: [torch.arange(1, n + 1)], [Pad("x", 0, 1)]),
+    "integers divided by a number": (lambda x: x // 3 + x % 3, ids, [Pad("x", 0, 0)]),
     "prelu": (lambda x: F.prelu(x, torch.tensor([0.1])), rows, X),
     "prelu of channels": (lambda x: F.prelu(x, SLOPES), rows, X),
     "bins": (lambda x: torch.bucketize(x, torch.tensor([-0.5, 0.0, 0.5])), rows, X),

@@ -29,8 +29,23 @@ def test_a_library_that_is_cut_short_is_named_and_deleted(report: MakeReport, re
 
 
 def test_a_path_with_blanks_is_one_word_of_the_command(report: MakeReport) -> None:
-    found = told(report, "OSError: /tmp/my cache/a.so: file too short", suppressed=True)
-    assert (found.rule, found.command) == ("suppressed_error", "rm '/tmp/my cache/a.so'")
+    found = told(report, "OSError: /tmp/torchinductor_a b/c.so: file too short", suppressed=True)
+    assert (found.rule, found.command) == ("suppressed_error", "rm '/tmp/torchinductor_a b/c.so'")
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "/home/me/lib/libtorch.so",
+        "/tmp/torchinductor_me/../../home/me/x.so",
+        "/tmp/torchinductor.so",
+    ],
+)
+def test_nothing_but_a_file_of_the_cache_is_to_be_deleted(report: MakeReport, file: str) -> None:
+    """A recording comes from anywhere, and a command is there to be pasted."""
+    found = told(report, f"OSError: {file}: file too short")
+    assert (found.command, found.fix_kind) == (None, "fix_or_exclude")
+    assert file in found.summary
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,9 @@ _COMPARISONS = {
 COUNTING = (torch.int32, torch.int64, torch.float32, torch.float64)
 """Types that tell each place from the next: bfloat16 rounds 257 to 256."""
 
+_DIVISIONS = ("div", "floor_divide", "remainder", "fmod")
+"""Of integers by 0 they raise on a CPU, for padded rows too."""
+
 _NOT_OPERANDS = ("rounding_mode", "approximate", "non_blocking", "memory_format", "dtype", "layout")
 
 
@@ -39,6 +42,8 @@ def pointwise(operation: Operation) -> list[Rows]:
     out = operation.result if isinstance(operation.result, torch.Tensor) else None
     if out is None:
         raise operation.refuse("has several results and no rule")
+    if operation.name in _DIVISIONS and not out.dtype.is_floating_point and _may_be_zero(operation):
+        raise operation.refuse("divides integers by padded rows that may be 0")
     operands = [
         value
         for name, value in operation.arguments.items()
@@ -50,6 +55,14 @@ def pointwise(operation: Operation) -> list[Rows]:
             return [rows]
     combined = _combined(operation, operands, out)
     return [_by_place(operation, operands, _moved(operation, operands, combined))]
+
+
+def _may_be_zero(operation: Operation) -> bool:
+    divisor = operation["other"]
+    if not isinstance(divisor, torch.Tensor):
+        return False
+    pads = [axis.pads for axis in operation.rows(divisor).axes if axis is not None]
+    return any(each.low <= 0 <= each.high for each in pads)
 
 
 def _combined(operation: Operation, operands: list[Any], out: torch.Tensor) -> Rows:
@@ -204,7 +217,8 @@ def cast(values: Values, dtype: torch.dtype) -> Values:
 def log_sigmoid(operation: Operation) -> list[Rows]:
     """And what its backward reads, which on a GPU is empty."""
     rows = operation.rows(operation.tensors[0])
-    made = Rows(tuple(axis and axis.with_pads(_or_unknown(axis.pads)) for axis in rows.axes), FINITE)
+    axes = tuple(axis and axis.with_pads(_or_unknown(axis.pads)) for axis in rows.axes)
+    made = Rows(axes, _or_unknown(rows.whole))
     kept = operation.result[1]
     return [made, made if kept.dim() == len(made.axes) else Rows((None,) * kept.dim(), ANYTHING)]
 
